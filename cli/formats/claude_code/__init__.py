@@ -1,0 +1,1 @@
+"""Claude Code: ``~/.claude/projects/<folder>/<session>.jsonl`` and what lies beside it."""
