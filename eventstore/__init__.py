@@ -1,0 +1,56 @@
+"""What happened: an append-only log of agent sessions in one SQLite file.
+
+``EventStore`` is the door: ``append`` drafts, ``read`` events, ``verify`` the chain. It knows no model
+and no terminal.
+"""
+
+from foldlog.eventstore.errors import (
+    AmbiguousName,
+    ContextError,
+    CorruptEvent,
+    CorruptStore,
+    DuplicateKey,
+    FoldlogError,
+    InvalidDraft,
+    InvalidView,
+    NewerStore,
+    NotAStore,
+    ReadOnlyStore,
+    SessionNotFound,
+    SourceError,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreNotFound,
+    VersionConflict,
+    VersionNotFound,
+)
+from foldlog.eventstore.events import Event, EventDraft
+from foldlog.eventstore.sessions import SessionInfo
+from foldlog.eventstore.store import EventStore
+
+__all__ = [
+    "AmbiguousName",
+    "ContextError",
+    "CorruptEvent",
+    "CorruptStore",
+    "DuplicateKey",
+    "Event",
+    "EventDraft",
+    "EventStore",
+    "FoldlogError",
+    "InvalidDraft",
+    "InvalidView",
+    "NewerStore",
+    "NotAStore",
+    "ReadOnlyStore",
+    "SessionInfo",
+    "SessionNotFound",
+    "SourceError",
+    "StoreBusy",
+    "StoreError",
+    "StoreFull",
+    "StoreNotFound",
+    "VersionConflict",
+    "VersionNotFound",
+]

@@ -1,0 +1,240 @@
+"""JSON in, bytes out: how a body is stored so that equal content is kept once.
+
+A body (the ``data`` or the ``meta`` of an event) is stored in two parts:
+
+* the **skeleton**: its JSON, in which each string of at least ``PAYLOAD_BYTES`` is replaced by
+  ``{"$payload": "sha256:…", "bytes": N}``. This is what the event's hash covers;
+* the **payloads**: those strings, once per content for the whole store.
+
+So a file that an agent reads ten times is stored once, whatever stands around it, and the hash chain
+needs only digests: a payload can be erased and the chain still verifies. A source object that looks
+like a reference is wrapped in ``{"$literal": …}``; nothing in a transcript can point at a payload.
+
+Text is stored as text where it is small, and as a zstd frame where that saves space: in every column
+that holds a body, TEXT is the content itself and BLOB is a zstd frame of it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import orjson
+import zstandard
+
+from foldlog.eventstore.events import Json
+
+PAYLOAD_BYTES = 512
+"""From this many bytes of UTF-8 on a string is a payload: below it, a reference and a row of its own
+cost more than they save (measured in benchmarks/README.md)."""
+
+COMPRESS_BYTES = 256
+"""From this size on a skeleton is tried with zstd; smaller ones stay readable JSON."""
+
+ZSTD_LEVEL = 3
+
+Stored = str | bytes
+"""A column's value: text as it is, or a zstd frame."""
+
+_STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+_REFERENCE, _LITERAL = "$payload", "$literal"
+_EXACT = b" "  # a body that begins so is read by the exact parser
+
+
+class Sealed(NamedTuple):
+    """A body as it is stored: its skeleton, and the payloads it refers to by digest."""
+
+    skeleton: bytes
+    payloads: dict[str, bytes]
+
+
+def dumps(value: Json) -> bytes:
+    """Encode JSON as compact UTF-8.
+
+    orjson does it, but for lone surrogates and for integers beyond 64 bits, which it refuses: those
+    go to the standard library, and a leading blank marks the result for ``loads``.
+
+    Raises:
+        TypeError: ``value`` is not JSON.
+        ValueError: It holds NaN or an infinity, or refers to itself.
+    """
+    try:
+        encoded = orjson.dumps(value, option=_STRICT)
+    except TypeError:
+        return _EXACT + _dumps_exactly(value)
+    if b"null" in encoded:
+        _check(value)  # orjson writes NaN as null
+    return encoded
+
+
+def loads(encoded: bytes | str) -> Json:
+    """Decode what ``dumps`` wrote, and any other JSON text without loss.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    exact = encoded[:1] in (_EXACT, " ")
+    if not exact:
+        try:
+            return orjson.loads(encoded)
+        except orjson.JSONDecodeError:
+            pass  # an escaped lone surrogate, a number beyond a double, or no JSON: the other knows
+    try:
+        return json.loads(encoded, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def digest(content: bytes) -> str:
+    """The name of a content: its algorithm and its hash."""
+    return "sha256:" + sha256(content).hexdigest()
+
+
+def seal(body: Mapping[str, Json]) -> Sealed:
+    """Split a body into its skeleton and its payloads."""
+    encoded = dumps(body)
+    if len(encoded) < PAYLOAD_BYTES and b'"$' not in encoded:
+        return Sealed(encoded, {})
+    payloads: dict[str, bytes] = {}
+    return Sealed(dumps(_replace(body, payloads)), payloads)
+
+
+def unseal(skeleton: bytes | str) -> tuple[Json, list[Hole]]:
+    """Decode a skeleton and say where its payloads belong, for ``fill``."""
+    holes: list[Hole] = []
+    body = loads(skeleton)
+    if (b'"$' if isinstance(skeleton, bytes) else '"$') in skeleton:  # type: ignore[operator]
+        body = _find_holes(body, holes)
+    return body, holes
+
+
+class Hole(NamedTuple):
+    """A place in a body that a payload belongs to."""
+
+    container: Any
+    place: str | int
+    digest: str
+
+
+def fill(holes: Iterable[Hole], payload: Callable[[str], str]) -> None:
+    """Put each payload where it belongs."""
+    for container, place, name in holes:
+        container[place] = payload(name)
+
+
+def encode_text(text: str) -> bytes:
+    """The bytes of a payload: UTF-8, with lone surrogates passed through."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decode_text(content: bytes) -> str:
+    """The text of a payload."""
+    return content.decode("utf-8", "surrogatepass")
+
+
+class Compressor:
+    """Turns content into what a column holds, and back. Not safe for use by two threads at once."""
+
+    def __init__(self) -> None:
+        self._compress = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress
+        self._decompress = zstandard.ZstdDecompressor().decompress
+
+    def pack(self, content: bytes) -> Stored:
+        """Text where it is small or does not shrink, else a zstd frame."""
+        if len(content) < COMPRESS_BYTES or len(frame := self._compress(content)) >= len(content):
+            try:
+                text = content.decode()
+            except UnicodeDecodeError:
+                return self._compress(content)
+            return text if "\0" not in text else self._compress(content)
+        return frame
+
+    def unpack(self, stored: Stored) -> str | bytes:
+        """The content of a column: text, or the bytes of a frame's content.
+
+        Raises:
+            ValueError: The frame is damaged.
+        """
+        if isinstance(stored, str):
+            return stored
+        try:
+            return self._decompress(stored)
+        except zstandard.ZstdError as error:
+            raise ValueError(f"damaged zstd frame ({error})") from error
+
+    def text(self, stored: Stored) -> str:
+        """The text of a payload's column."""
+        content = self.unpack(stored)
+        return content if isinstance(content, str) else decode_text(content)
+
+
+def _replace(value: Json, payloads: dict[str, bytes]) -> Json:
+    if isinstance(value, str):
+        if len(value) * 4 < PAYLOAD_BYTES:
+            return value
+        content = encode_text(value)
+        if len(content) < PAYLOAD_BYTES:
+            return value
+        name = digest(content)
+        payloads[name] = content
+        return {_REFERENCE: name, "bytes": len(content)}
+    if isinstance(value, Mapping):
+        replaced = {key: _replace(item, payloads) for key, item in value.items()}
+        return {_LITERAL: replaced} if _REFERENCE in value or _LITERAL in value else replaced
+    if isinstance(value, list | tuple):
+        return [_replace(item, payloads) for item in value]
+    return value
+
+
+def _find_holes(body: Json, holes: list[Hole]) -> Json:
+    """Undo ``_replace`` but for the payloads: collect their places; unwrap literals."""
+    root = [body]
+    stack: list[tuple[Any, Any]] = [(root, 0)]
+    while stack:
+        container, place = stack.pop()
+        value = container[place]
+        if type(value) is dict:
+            if _REFERENCE in value:
+                holes.append(Hole(container, place, value[_REFERENCE]))
+                continue
+            if _LITERAL in value:
+                value = container[place] = value[_LITERAL]
+            stack.extend((value, key) for key, item in value.items() if type(item) in _NESTS)
+        else:
+            stack.extend((value, i) for i, item in enumerate(value) if type(item) in _NESTS)
+    return root[0]
+
+
+_NESTS = (dict, list)
+
+
+def _dumps_exactly(value: Json) -> bytes:
+    try:
+        _check(value)
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _check(value: Json) -> None:
+    """Refuse what is not JSON and what an encoder would turn into something else in silence."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("NaN and infinities are not JSON")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is not a string")
+            _check(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _check(item)
+    elif not (value is None or isinstance(value, str | int)):
+        raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,106 @@
+"""The columns that people filter by, derived from an event's type and data.
+
+They are a convenience for queries and no second truth: ``verify`` derives them anew and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from foldlog.eventstore.events import Json
+
+ROLES = {
+    "message.user": "user",
+    "message.assistant": "assistant",
+    "message.system": "system",
+    "tool.result": "user",
+    "attachment.added": "user",
+}
+"""The types that are conversation, with the role that the model sees them in. All others are
+control events: their ``role`` is NULL, and an index of their own finds them at once."""
+
+CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+
+
+class Facets(NamedTuple):
+    """The queryable columns of one event.
+
+    Attributes:
+        role: ``user``, ``assistant``, ``system``; None for control events.
+        tool: The name of the tool called or answered; several of one message with commas between.
+        tool_use_id: The id of the call made or answered; several with commas between.
+        model: The model that answered.
+        is_error: 1 for a failed result, 0 for a good one; None for other events.
+        tokens: What the API counted for a reply: input, both cache figures and output.
+    """
+
+    role: str | None = None
+    tool: str | None = None
+    tool_use_id: str | None = None
+    model: str | None = None
+    is_error: int | None = None
+    tokens: int | None = None
+
+
+CONTROL = Facets()
+
+
+def facets(type: str, data: Mapping[str, Json], tool: str | None = None) -> Facets:
+    """Derive the columns of an event.
+
+    Args:
+        tool: For a result: the name of the tool whose call it answers, where that is known.
+    """
+    role = ROLES.get(type)
+    if role is None:
+        return CONTROL
+    if type == "message.assistant":
+        calls = calls_in(data)
+        return Facets(
+            role=role,
+            tool=",".join(calls.values()) or None,
+            tool_use_id=",".join(calls) or None,
+            model=_text(data.get("model")),
+            tokens=_tokens(data.get("usage")),
+        )
+    if type == "tool.result":
+        call = _text(data.get("tool_use_id"))
+        return Facets(
+            role=role, tool=tool, tool_use_id=call, is_error=int(data.get("is_error") is True)
+        )
+    return Facets(role=role)
+
+
+def calls_in(data: Mapping[str, Json]) -> dict[str, str]:
+    """The calls of an assistant message: id to tool name, in their order."""
+    content = data.get("content")
+    if not isinstance(content, list):
+        return {}
+    return {
+        block["id"]: str(block.get("name"))
+        for block in content
+        if isinstance(block, dict)
+        and block.get("type") in CALL_BLOCKS
+        and isinstance(block.get("id"), str)
+    }
+
+
+_USAGE = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+)
+
+
+def _tokens(usage: Json) -> int | None:
+    if not isinstance(usage, dict):
+        return None
+    counts = [usage.get(name) for name in _USAGE]
+    known = [count for count in counts if isinstance(count, int)]
+    return min(sum(known), 2**62) if known else None
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None

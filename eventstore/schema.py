@@ -1,0 +1,103 @@
+"""The tables of a store, and the triggers that make the log append-only.
+
+``events`` is the log. ``payloads`` keeps each large text once. ``sessions``, ``folds`` and the search
+tables are projections: they can be dropped and made again from the log.
+
+The triggers hold against any connection, also sqlite3's own shell. An ``INSERT OR REPLACE`` deletes
+the row in its way without firing delete triggers (unless ``recursive_triggers`` is on), so an insert
+over an existing row is refused before it happens.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x666F6C64
+"""``fold`` in ASCII: says that an SQLite file is one of ours (PRAGMA application_id)."""
+
+SCHEMA_VERSION = 1
+"""The number of the newest migration (PRAGMA user_version)."""
+
+TABLES = """
+CREATE TABLE events (
+    position INTEGER PRIMARY KEY,
+    session TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    schema INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    key TEXT,
+    role TEXT,
+    tool TEXT,
+    tool_use_id TEXT,
+    model TEXT,
+    is_error INTEGER,
+    tokens INTEGER,
+    data NOT NULL,
+    meta NOT NULL,
+    hash TEXT NOT NULL,
+    id TEXT GENERATED ALWAYS AS ('evt_' || substr(hash, 8, 24)) VIRTUAL
+);
+CREATE UNIQUE INDEX events_version ON events (session, version);
+CREATE UNIQUE INDEX events_key ON events (session, key) WHERE key IS NOT NULL;
+CREATE INDEX events_control ON events (session, type, version) WHERE role IS NULL;
+
+CREATE TABLE payloads (
+    digest TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    body NOT NULL
+);
+CREATE UNIQUE INDEX payloads_digest ON payloads (digest);
+
+CREATE TABLE sessions (
+    session TEXT PRIMARY KEY,
+    parent TEXT,
+    parent_version INTEGER,
+    parent_kind TEXT,
+    title TEXT,
+    preview TEXT,
+    tags TEXT,
+    cwd TEXT,
+    origin TEXT,
+    first INTEGER NOT NULL,
+    last_version INTEGER NOT NULL,
+    head INTEGER NOT NULL,
+    messages INTEGER NOT NULL DEFAULT 0,
+    tool_results INTEGER NOT NULL DEFAULT 0,
+    compactions INTEGER NOT NULL DEFAULT 0,
+    started TEXT NOT NULL,
+    last TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE folds (
+    session TEXT PRIMARY KEY,
+    version INTEGER NOT NULL,
+    state BLOB NOT NULL
+) WITHOUT ROWID;
+"""
+
+TRIGGERS = """
+CREATE TRIGGER events_no_update BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'events are immutable: append a new event instead'); END;
+CREATE TRIGGER events_no_delete BEFORE DELETE ON events
+BEGIN SELECT RAISE(ABORT, 'events are immutable: they cannot be deleted'); END;
+CREATE TRIGGER events_no_replace BEFORE INSERT ON events
+WHEN EXISTS (SELECT 1 FROM events WHERE session = NEW.session AND version = NEW.version)
+  OR EXISTS (SELECT 1 FROM events WHERE position = NEW.position)
+  OR (NEW.key IS NOT NULL
+      AND EXISTS (SELECT 1 FROM events WHERE session = NEW.session AND key = NEW.key))
+BEGIN SELECT RAISE(ABORT, 'events are immutable: this one is already recorded'); END;
+CREATE TRIGGER payloads_no_update BEFORE UPDATE ON payloads
+BEGIN SELECT RAISE(ABORT, 'payloads are immutable'); END;
+CREATE TRIGGER payloads_no_delete BEFORE DELETE ON payloads
+BEGIN SELECT RAISE(ABORT, 'payloads are immutable: they cannot be deleted'); END;
+CREATE TRIGGER payloads_no_replace BEFORE INSERT ON payloads
+WHEN EXISTS (SELECT 1 FROM payloads WHERE digest = NEW.digest)
+  OR EXISTS (SELECT 1 FROM payloads WHERE rowid = NEW.rowid)
+BEGIN SELECT RAISE(ABORT, 'payloads are immutable: this one is already recorded'); END;
+"""
+
+
+def statements(script: str) -> list[str]:
+    """The statements of a script; a trigger's body is one statement with it."""
+    parts = script.split("END;\n") if "TRIGGER" in script else script.split(";\n")
+    end = "END" if "TRIGGER" in script else ""
+    return [part + end for part in parts if part.strip()]

@@ -1,0 +1,286 @@
+"""One SQLite file: opening it safely, writing to it alone, reading it in batches.
+
+The connection is in WAL mode with ``synchronous=FULL``: an append is one transaction and one fsync,
+and when it returns, the events are on disk. A writer takes the lock with ``BEGIN IMMEDIATE``, so that
+what it reads before it writes cannot change under it. While another writer holds the lock it asks
+again after fractions of a millisecond: SQLite's own busy handler soon sleeps for a hundred.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from foldlog.eventstore import schema
+from foldlog.eventstore.errors import (
+    CorruptStore,
+    FoldlogError,
+    NewerStore,
+    NotAStore,
+    ReadOnlyStore,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreNotFound,
+)
+
+Synchronous = Literal["FULL", "NORMAL"]
+
+MAGIC = b"SQLite format 3\0"
+FIRST_WAIT, LONGEST_WAIT = 0.0001, 0.002
+"""Seconds between two tries for the lock: about a commit's length at first (benchmarks/README.md)."""
+
+BATCH = 500
+"""Rows read at a time: enough to make the statement's cost vanish, few enough to stay lazy."""
+
+
+class Row(NamedTuple):
+    """A row of ``events``, in the order of its columns."""
+
+    position: int
+    session: str
+    version: int
+    type: str
+    schema: int
+    at: str
+    key: str | None
+    role: str | None
+    tool: str | None
+    tool_use_id: str | None
+    model: str | None
+    is_error: int | None
+    tokens: int | None
+    data: Any
+    meta: Any
+    hash: str
+
+
+COLUMNS = ", ".join(Row._fields)
+INSERT_EVENT = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * len(Row._fields))})"
+INSERT_PAYLOAD = (
+    "INSERT INTO payloads (digest, bytes, body)"
+    " SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE digest = ?1)"
+)
+
+
+class Connection:
+    """A store's connection: its own lock for threads, its own patience for other processes."""
+
+    def __init__(
+        self, path: str, *, create: bool, read_only: bool, synchronous: Synchronous, timeout: float
+    ) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.timeout = timeout
+        self.lock = threading.RLock()
+        with translated(path):
+            self.db = _connect(path, create=create, read_only=read_only)
+            try:
+                self._prepare(synchronous)
+            except BaseException:
+                self.db.close()
+                raise
+
+    def _prepare(self, synchronous: Synchronous) -> None:
+        version = self._patiently(lambda: _check_identity(self.db, self.path))
+        if not self.read_only:
+            self._patiently(lambda: self.db.execute("PRAGMA journal_mode = WAL").fetchone())
+            self.db.execute(f"PRAGMA synchronous = {synchronous}")
+            if version < schema.SCHEMA_VERSION:
+                self._migrate(version)
+        elif version == 0:
+            raise NotAStore(f"{self.path} is empty: there is no store in it to read.")
+
+    def _migrate(self, version: int) -> None:
+        from sqlite_utils.db import Database
+
+        from foldlog.eventstore.migrations import migrations
+
+        if version:
+            backup(self.db, Path(f"{self.path}.before-schema-{schema.SCHEMA_VERSION}"))
+        with self.writing():
+            migrations.apply(Database(self.db, execute_plugins=False))
+            self.db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION}")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The store for one writer: all of the block is committed, or nothing of it is."""
+        if self.read_only:
+            raise ReadOnlyStore(f"{self.path} is open for reading only. Open it without read_only.")
+        with self.lock, translated(self.path):
+            self._patiently(lambda: self.db.execute("BEGIN IMMEDIATE"))
+            try:
+                yield self.db
+                self.db.execute("COMMIT")
+            except BaseException:
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection for a read, with errors translated."""
+        with self.lock, translated(self.path):
+            yield self.db
+
+    def rows(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        with self.reading() as db:
+            return db.execute(sql, arguments).fetchall()
+
+    def close(self) -> None:
+        """Close the connection; the last one to close merges the WAL into the file."""
+        with self.lock:
+            self.db.close()
+
+    def _patiently(self, step: Any) -> Any:
+        """Do ``step`` as soon as other processes let it happen."""
+        deadline = time.monotonic() + self.timeout
+        wait = FIRST_WAIT
+        while True:
+            try:
+                return step()
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error):
+                    raise
+                if time.monotonic() > deadline:
+                    raise StoreBusy(
+                        f"other writers held {self.path} for {self.timeout:g} s."
+                        " Try again, or open the store with a longer timeout."
+                    ) from error
+            time.sleep(wait * random.uniform(0.5, 1.5))
+            wait = min(wait * 1.5, LONGEST_WAIT)
+
+
+def _connect(path: str, *, create: bool, read_only: bool) -> sqlite3.Connection:
+    if path == ":memory:":
+        return _open(":memory:")
+    file = Path(path)
+    if not file.exists():
+        if read_only or not create:
+            raise StoreNotFound(
+                f"there is no store at {path}. Name another with --db, or import one."
+            )
+        if not file.parent.is_dir():
+            raise StoreNotFound(f"the folder {file.parent} does not exist. Make it first.")
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    _check_bytes(file)
+    mode = "ro" if read_only else "rw"
+    return _open(f"{file.absolute().as_uri()}?mode={mode}")
+
+
+def _open(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        uri,
+        uri=uri.startswith("file:"),
+        timeout=0,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+
+
+def _check_bytes(file: Path) -> None:
+    """Refuse what is no SQLite file or lacks its end, before SQLite may touch it."""
+    try:
+        with file.open("rb") as opened:
+            header = opened.read(100)
+            size = opened.seek(0, os.SEEK_END)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read: {error.strerror}.") from error
+    if not header:
+        return
+    if header[:16] != MAGIC:
+        raise NotAStore(f"{file} is no foldlog store: it is no SQLite file. It was not touched.")
+    page = int.from_bytes(header[16:18], "big") or 1
+    page = 65536 if page == 1 else page
+    pages = int.from_bytes(header[28:32], "big")
+    wal = file.with_name(file.name + "-wal")
+    if size < page * pages and not (wal.exists() and wal.stat().st_size):
+        raise CorruptStore(
+            f"{file} is cut off: {size:,} bytes where its header tells {page * pages:,}."
+            " It was not touched. Restore a backup."
+        )
+
+
+def _check_identity(db: sqlite3.Connection, path: str) -> int:
+    """The schema version of a store, 0 for a new one.
+
+    Raises:
+        NotAStore: The file is another program's.
+        NewerStore: A newer foldlog wrote it.
+    """
+    application, version, tables = db.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+        " FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if application != schema.APPLICATION_ID:
+        if application or version or tables:
+            raise NotAStore(
+                f"{path} is no foldlog store: another program made it. It was not touched."
+            )
+        return 0
+    if version > schema.SCHEMA_VERSION:
+        raise NewerStore(
+            f"{path} has schema {version}, this foldlog knows {schema.SCHEMA_VERSION}."
+            " It was not touched. Upgrade foldlog."
+        )
+    return int(version)
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: sqlite3.Error, path: str) -> FoldlogError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(
+            f"no space left for {path}: the append was not recorded, what is there is safe."
+            " Make room and append again."
+        )
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return CorruptStore(f"{path} is damaged ({error}). Restore a backup.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return ReadOnlyStore(f"{path} cannot be written ({error}). Check its permissions.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{path} is locked by another program ({error}). Try again.")
+    return StoreError(f"{path}: {error}.")
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )
+
+
+def backup(source: sqlite3.Connection, target: Path) -> None:
+    """A consistent copy of a store while others write to it; readable by its owner only.
+
+    Raises:
+        StoreError: There is a file at ``target`` already.
+    """
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        raise StoreError(f"{target} exists already. Name a new file.") from None
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written: {error.strerror}.") from error
+    copy = sqlite3.connect(target, isolation_level=None)
+    try:
+        source.backup(copy)
+    finally:
+        copy.close()
