@@ -1,0 +1,217 @@
+"""The lineage: which versions a view is made of, in which order.
+
+The log is a line, the conversation a path through it. ``L(0) = []``, ``L(v) = L(v-1) + [v]``, and
+where event ``v`` is ``head.moved {to, path?}``, ``L(v) = (path, else L(to)) + [v]``. Only the moves
+are kept; a lineage is walked back from its tip when somebody asks, one step for each move on it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from foldlog.eventstore.errors import InvalidView
+
+Range = tuple[int, int]
+"""The first and the last version of a stretch, both included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The versions of one view in their order, as closed ranges.
+
+    Attributes:
+        ranges: Disjoint, in the order of the conversation; two that touch are one.
+    """
+
+    ranges: tuple[Range, ...]
+    _sorted: tuple[tuple[int, int, int], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        places, place = [], 0
+        for first, last in self.ranges:
+            places.append((first, last, place))
+            place += last - first + 1
+        object.__setattr__(self, "_sorted", tuple(sorted(places)))
+
+    def __contains__(self, version: int) -> bool:
+        return self.place(version) is not None
+
+    def __iter__(self) -> Iterator[int]:
+        for first, last in self.ranges:
+            yield from range(first, last + 1)
+
+    def __len__(self) -> int:
+        return sum(last - first + 1 for first, last in self.ranges)
+
+    @property
+    def tip(self) -> int:
+        """The last version, 0 when there is none."""
+        return self.ranges[-1][1] if self.ranges else 0
+
+    def place(self, version: int) -> int | None:
+        """How many versions stand before this one; None when it is not on the lineage."""
+        found = bisect_right(self._sorted, (version, _BEYOND, 0)) - 1
+        if found < 0:
+            return None
+        first, last, place = self._sorted[found]
+        return place + version - first if version <= last else None
+
+    def newest(self, versions: Iterable[int]) -> int | None:
+        """The one of these versions that stands last on the lineage."""
+        places = [(place, v) for v in versions if (place := self.place(v)) is not None]
+        return max(places)[1] if places else None
+
+    def within(self, first: int, last: int) -> tuple[Range, ...]:
+        """The parts of the lineage whose versions lie in a range, in the lineage's order."""
+        return tuple(
+            (max(first, start), min(last, end))
+            for start, end in self.ranges
+            if start <= last and first <= end
+        )
+
+    def extended(self, last: int) -> Lineage:
+        """The lineage at a later version, when nothing moved in between."""
+        return Lineage(joined((*self.ranges, (self.tip + 1, last)))) if last > self.tip else self
+
+
+_BEYOND = 1 << 62
+
+
+class Move(NamedTuple):
+    """A ``head.moved`` event: from here on the lineage is another one."""
+
+    version: int
+    to: int
+    path: tuple[Range, ...] | None
+
+
+class Moves:
+    """All moves of one session, in version order; any lineage is derived from them."""
+
+    def __init__(self, moves: Iterable[Move] = ()) -> None:
+        self._moves = list(moves)
+        self._versions = [move.version for move in self._moves]
+
+    def __iter__(self) -> Iterator[Move]:
+        return iter(self._moves)
+
+    def __contains__(self, version: int) -> bool:
+        found = bisect_right(self._versions, version)
+        return found > 0 and self._versions[found - 1] == version
+
+    @property
+    def latest(self) -> int:
+        """The version of the newest move, 0 when there is none."""
+        return self._versions[-1] if self._versions else 0
+
+    def add(self, version: int, data: Mapping[str, Any]) -> None:
+        """Take up a move.
+
+        Raises:
+            InvalidView: The move leads nowhere; the error names its version.
+        """
+        self._moves.append(_checked_move(version, data))
+        self._versions.append(version)
+
+    def lineage(self, version: int) -> Lineage:
+        """``L(version)``."""
+        parts: list[Range] = []
+        while version > 0:
+            move = self._before(version)
+            if move is None:
+                parts.append((1, version))
+                break
+            parts.append((move.version, version))
+            if move.path is not None:
+                parts.extend(reversed(move.path))
+                break
+            version = move.to
+        return Lineage(joined(reversed(parts)))
+
+    def holds(self, tip: int, version: int) -> bool:
+        """Whether ``L(tip)`` holds a version; cheaper than the whole lineage for recent ones."""
+        while version <= tip:
+            move = self._before(tip)
+            if move is None or version >= move.version:
+                return version > 0
+            if move.path is not None:
+                return any(first <= version <= last for first, last in move.path)
+            tip = move.to
+        return False
+
+    def left_by(self, tip: int, version: int) -> int | None:
+        """The move that left a version behind, seen from ``L(tip)``; None when it is on it."""
+        if not 0 < version <= tip or self.holds(tip, version):
+            return None
+        after = bisect_right(self._versions, version)
+        until = bisect_right(self._versions, tip)
+        moves = reversed(self._versions[after:until])
+        return next(move for move in moves if self.holds(move - 1, version))
+
+    def head(self, lineage: Lineage) -> int:
+        """The tip of a lineage, moves that end it not counted."""
+        for first, last in reversed(lineage.ranges):
+            while last >= first and last in self:
+                last -= 1
+            if last >= first:
+                return last
+        return 0
+
+    def _before(self, version: int) -> Move | None:
+        """The newest move at or before a version."""
+        found = bisect_right(self._versions, version)
+        return self._moves[found - 1] if found else None
+
+
+def joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Ranges in the same order, each two that follow one another without a gap made one."""
+    result: list[Range] = []
+    for first, last in ranges:
+        if result and result[-1][1] + 1 == first:
+            result[-1] = (result[-1][0], last)
+        else:
+            result.append((first, last))
+    return tuple(result)
+
+
+def _checked_move(version: int, data: Mapping[str, Any]) -> Move:
+    to: Any = data.get("to")
+    path: Any = data.get("path")
+    if not _is_version(to) or to >= version:
+        raise _bad_move(version, f"it moves to {to!r}, which is no version before it")
+    return Move(version, to, None if path is None else _checked_path(version, path))
+
+
+def _checked_path(version: int, path: Any) -> tuple[Range, ...]:
+    ranges: list[Range] = []
+    for part in path if isinstance(path, list) else [path]:
+        if not (isinstance(part, list | tuple) and len(part) == 2 and all(map(_is_version, part))):
+            raise _bad_move(version, f"its path holds {part!r}, which is no pair of versions")
+        first, last = part
+        if not 0 < first <= last < version:
+            raise _bad_move(version, f"its path leads over {first} to {last}, not before it")
+        ranges.append((first, last))
+    _refuse_overlaps(version, ranges)
+    return joined(ranges)
+
+
+def _refuse_overlaps(version: int, ranges: list[Range]) -> None:
+    ordered = sorted(ranges)
+    for (_, last), (first, _) in pairwise(ordered):
+        if first <= last:
+            raise _bad_move(version, f"its path leads over version {first} twice")
+
+
+def _is_version(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _bad_move(version: int, problem: str) -> InvalidView:
+    return InvalidView(
+        f"version {version} (head.moved) cannot be followed: {problem}."
+        f" Views up to {version - 1} are sound."
+    )

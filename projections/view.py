@@ -1,0 +1,185 @@
+"""The view: the conversation as the model sees it at one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+from foldlog.eventstore.errors import InvalidView, VersionNotFound
+from foldlog.eventstore.events import Event
+from foldlog.projections.fold import CONTROL, Fold, Layout, bad_edit
+from foldlog.projections.lineage import Range, joined
+from foldlog.projections.pieces import Piece, Shown, Stroke, Summary, pieces_of, shown_from_json
+
+
+class Source(Protocol):
+    """Where a view finds events."""
+
+    def event(self, version: int) -> Event:
+        """One event; raises VersionNotFound."""
+        ...
+
+    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
+        """The events of closed ranges, in the order given."""
+        ...
+
+
+class Recorded:
+    """A source in memory: the events of one session from its first, without gaps."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
+
+    def event(self, version: int) -> Event:
+        if not 0 < version <= len(self._events):
+            raise VersionNotFound(f"there is no version {version}, only 1 to {len(self._events)}.")
+        return self._events[version - 1]
+
+    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
+        for first, last in ranges:
+            yield from self._events[first - 1 : last]
+
+
+class View:
+    """The conversation as the model sees it at one version: an ordered list of pieces.
+
+    A value: it never changes, whatever is appended later. Contents are loaded when they are asked
+    for, those of all visible pieces together.
+
+    Attributes:
+        session: The session it is of.
+        version: The view is of ``L(version)``.
+        head: The tip of its lineage, moves that end it not counted.
+        lineage: The versions it is made of, as closed ranges in their order.
+    """
+
+    def __init__(self, session: str, fold: Fold, source: Source, until: int | None = None) -> None:
+        self.session = session
+        self.layout: Layout = fold.layout(until)
+        self.version = self.layout.version
+        self.head = self.layout.head
+        self.lineage: tuple[Range, ...] = self.layout.lineage.ranges
+        self._fold = fold
+        self._source = source
+        self._loaded: dict[int, Event] = {}
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces in their order; together they are the lineage.
+
+        Raises:
+            InvalidView: An edit shows a summary that is not there; the error names its version.
+        """
+        edits = {stroke.edit for stroke in self.layout.painted}
+        self._load((edit, edit) for edit in sorted(edits))
+        pieces = pieces_of(self.layout.lineage, self.layout.painted, self._shown)
+        self._check_summaries(pieces)
+        return pieces
+
+    @property
+    def system(self) -> dict[str, Any] | None:
+        """The data of the ``system.set`` that counts, wherever it stands; None without one."""
+        return self._setting("system")
+
+    @property
+    def tools(self) -> dict[str, Any] | None:
+        """The data of the ``tools.set`` that counts, wherever it stands; None without one."""
+        return self._setting("tools")
+
+    def state(self, key: str) -> Any:
+        """The value of the ``state.set`` that counts for a key; None without one."""
+        data = self._setting(f"state:{key}")
+        return data.get("value") if data else None
+
+    @property
+    def pins(self) -> tuple[int, ...]:
+        """The versions that are never compacted, ascending."""
+        value = self.state("pins")
+        return tuple(sorted(value)) if isinstance(value, list) else ()
+
+    def event(self, version: int) -> Event:
+        """An event of the session, on the lineage or not.
+
+        Raises:
+            VersionNotFound: There is no such version.
+        """
+        loaded = self._loaded.get(version)
+        return loaded if loaded is not None else self._source.event(version)
+
+    def events(self, piece: Piece) -> Iterator[Event]:
+        """The events of a piece, ascending."""
+        if not piece.hides:
+            self._load_visible()
+        versions = range(piece.first, piece.last + 1)
+        if all(version in self._loaded for version in versions):
+            return (self._loaded[version] for version in versions)
+        return self._source.load([(piece.first, piece.last)])
+
+    def piece(self, version: int) -> Piece | None:
+        """The piece that a version lies in; None when it is not on the lineage."""
+        return next((p for p in self.pieces if p.first <= version <= p.last), None)
+
+    def edits_over(self, version: int) -> list[int]:
+        """The versions of the edits that count and cover a version, ascending."""
+        strokes = self._fold.edits_over(self.layout, version)
+        return sorted({stroke.edit for stroke in strokes})
+
+    def left_by(self, version: int) -> int | None:
+        """The ``head.moved`` that left a version behind; None when it is on the lineage."""
+        return self._fold.moves.left_by(self.version, version)
+
+    def _setting(self, name: str) -> dict[str, Any] | None:
+        version = self.layout.settings.get(name)
+        return None if version is None else self.event(version).data
+
+    def _shown(self, stroke: Stroke) -> Shown:
+        return shown_from_json(self.event(stroke.edit).data["edits"][stroke.entry])
+
+    def _check_summaries(self, pieces: Iterable[Piece]) -> None:
+        shown = {p.shown.version: p.edit for p in pieces if isinstance(p.shown, Summary)}
+        self._load((version, version) for version in sorted(shown))
+        for version, edit in shown.items():
+            there = version in self.layout.lineage
+            if edit and not (there and self.event(version).type == "summary.written"):
+                raise bad_edit(edit, f"the summary {version} is not there")
+
+    @cached_property
+    def _visible(self) -> tuple[Range, ...]:
+        return joined((piece.first, piece.last) for piece in self.pieces if not piece.hides)
+
+    def _load_visible(self) -> None:
+        if not self.__dict__.get("_all_loaded"):
+            self.__dict__["_all_loaded"] = True
+            self._load(self._visible)
+
+    def _load(self, ranges: Iterable[Range]) -> None:
+        wanted = joined(ranges)
+        if wanted:
+            self._loaded.update((event.version, event) for event in self._source.load(wanted))
+
+
+def project(events: Iterable[Event], until: int | None = None) -> View:
+    """The view of a session at a version, from its events.
+
+    Args:
+        events: The events of one session from its first, in version order, as ``store.read`` gives
+            them; read no further than ``until``.
+        until: The version; without one, the last.
+
+    Raises:
+        InvalidView: A move or an edit cannot be folded; the error names its version.
+    """
+    fold, kept = Fold(), list[Event]()
+    for event in events:
+        if until is not None and event.version > until:
+            break
+        if event.version != len(kept) + 1:
+            raise InvalidView(
+                f"version {event.version} follows {len(kept)}: give all events from the first."
+            )
+        kept.append(event)
+        if event.type in CONTROL:
+            fold.add(event)
+    fold.reach(len(kept))
+    return View(kept[-1].session if kept else "", fold, Recorded(kept))
