@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-Call = tuple[int, str, str]
-"""Version, tool names and call ids of a message with calls; names and ids joined by commas."""
+Call = tuple[str, str]
+"""Tool names and call ids of a message with calls, each joined by commas."""
 
 FIRST_LOOK = 64
 """Versions looked at first; each further look doubles."""
@@ -38,12 +38,14 @@ class ToolNames:
         self._high = version
         self._names.update(calls)
 
-    def find(self, call: str) -> str | None:
+    def find(self, call: object) -> str | None:
         """The name of the tool that was called with that id before now."""
+        if not isinstance(call, str):
+            return None
         look = FIRST_LOOK
         while call not in self._names and self._low > 1:
             first = max(1, self._low - look)
-            for _, tools, ids in self._load(first, self._low - 1):
+            for tools, ids in self._load(first, self._low - 1):
                 for name, id in zip(tools.split(","), ids.split(","), strict=False):
                     self._names.setdefault(id, name)
             self._low, look = first, look * 2

@@ -1,12 +1,13 @@
 """The hash chain: each event's hash covers its predecessor's hash, its header and its contents.
 
-The form is normative (docs/event-format.md): SHA-256 over the compact UTF-8 JSON array
+The form is normative (docs/event-format.md). An event's hash is the SHA-256 of the compact UTF-8 JSON
+array
 
-    ["foldlog-1", previous hash, session, version, type, schema, at, key,
-     digest of the data's skeleton, digest of the meta's skeleton]
+    ["foldlog-1", previous, session, version, type, schema, at, key, data, meta, references]
 
-with ``""`` as the hash before version 1. A skeleton holds the digests of its payloads, so the chain
-covers every payload without needing its content.
+where ``previous`` is the hash before it in hex (``""`` before version 1), ``data`` and ``meta`` are the
+SHA-256 of their skeletons in hex, and ``references`` is the digests of its payloads in hex. So the
+chain covers every payload without needing its content. A hash is told as ``sha256:`` and its hex.
 """
 
 from __future__ import annotations
@@ -15,14 +16,12 @@ from hashlib import sha256
 
 import orjson
 
-from foldlog.eventstore.codec import digest
-
 FORM = "foldlog-1"
-GENESIS = ""
+GENESIS = b""
 
 
 def event_hash(
-    previous: str,
+    previous: bytes,
     session: str,
     version: int,
     type: str,
@@ -31,12 +30,19 @@ def event_hash(
     key: str | None,
     data: bytes,
     meta: bytes,
-) -> str:
-    """The hash of an event whose data and meta have these skeletons."""
-    header = [FORM, previous, session, version, type, schema, at, key, digest(data), digest(meta)]
-    return "sha256:" + sha256(orjson.dumps(header)).hexdigest()
+    references: bytes,
+) -> bytes:
+    """The hash of an event with these skeletons and references, behind this predecessor."""
+    digests = [sha256(data).hexdigest(), sha256(meta).hexdigest(), references.hex()]
+    header = [FORM, previous.hex(), session, version, type, schema, at, key, *digests]
+    return sha256(orjson.dumps(header)).digest()
 
 
-def event_id(hash: str) -> str:
+def hash_name(hash: bytes) -> str:
+    """A hash as people and programs are told it: with its algorithm."""
+    return "sha256:" + hash.hex()
+
+
+def event_id(hash: bytes) -> str:
     """The id of the event with that hash: ``evt_`` and its first 24 hex digits."""
-    return "evt_" + hash[7:31]
+    return "evt_" + hash[:12].hex()

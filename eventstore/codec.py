@@ -1,14 +1,16 @@
 """JSON in, bytes out: how a body is stored so that equal content is kept once.
 
-A body (the ``data`` or the ``meta`` of an event) is stored in two parts:
+The bodies of an event (its ``data`` and its ``meta``) are stored in two parts:
 
-* the **skeleton**: its JSON, in which each string of at least ``PAYLOAD_BYTES`` is replaced by
-  ``{"$payload": "sha256:…", "bytes": N}``. This is what the event's hash covers;
-* the **payloads**: those strings, once per content for the whole store.
+* **skeletons**: their JSON, in which each string of at least ``PAYLOAD_BYTES`` is replaced by
+  ``{"$payload": N}``, the N-th of the event's references;
+* **payloads**: those strings, once per content for the whole store, under their SHA-256 digest. An
+  event's references are the digests of its payloads, one behind the other.
 
-So a file that an agent reads ten times is stored once, whatever stands around it, and the hash chain
-needs only digests: a payload can be erased and the chain still verifies. A source object that looks
-like a reference is wrapped in ``{"$literal": …}``; nothing in a transcript can point at a payload.
+So a file that an agent reads ten times is stored once, whatever stands around it, and an event's
+hash needs only skeletons and digests: a payload can be erased and the chain still verifies. A source
+object that looks like a reference is wrapped in ``{"$literal": …}``; nothing in a transcript can
+point at a payload.
 
 Text is stored as text where it is small, and as a zstd frame where that saves space: in every column
 that holds a body, TEXT is the content itself and BLOB is a zstd frame of it.
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -36,6 +38,9 @@ COMPRESS_BYTES = 256
 
 ZSTD_LEVEL = 3
 
+DIGEST_BYTES = 32
+"""The length of a SHA-256 digest."""
+
 Stored = str | bytes
 """A column's value: text as it is, or a zstd frame."""
 
@@ -45,10 +50,21 @@ _EXACT = b" "  # a body that begins so is read by the exact parser
 
 
 class Sealed(NamedTuple):
-    """A body as it is stored: its skeleton, and the payloads it refers to by digest."""
+    """The two bodies of an event as they are stored.
 
-    skeleton: bytes
-    payloads: dict[str, bytes]
+    Attributes:
+        data, meta: Their skeletons.
+        payloads: Digest (32 bytes) to content (UTF-8), in the order of the references.
+    """
+
+    data: bytes
+    meta: bytes
+    payloads: dict[bytes, bytes]
+
+    @property
+    def references(self) -> bytes:
+        """The digests of the payloads, 32 bytes each."""
+        return b"".join(self.payloads)
 
 
 def dumps(value: Json) -> bytes:
@@ -88,27 +104,21 @@ def loads(encoded: bytes | str) -> Json:
         raise ValueError("nested too deeply") from None
 
 
-def digest(content: bytes) -> str:
-    """The name of a content: its algorithm and its hash."""
-    return "sha256:" + sha256(content).hexdigest()
+def seal(data: Mapping[str, Json], meta: Mapping[str, Json]) -> Sealed:
+    """Split the bodies of an event into skeletons and payloads.
 
-
-def seal(body: Mapping[str, Json]) -> Sealed:
-    """Split a body into its skeleton and its payloads."""
-    encoded = dumps(body)
-    if len(encoded) < PAYLOAD_BYTES and b'"$' not in encoded:
-        return Sealed(encoded, {})
-    payloads: dict[str, bytes] = {}
-    return Sealed(dumps(_replace(body, payloads)), payloads)
-
-
-def unseal(skeleton: bytes | str) -> tuple[Json, list[Hole]]:
-    """Decode a skeleton and say where its payloads belong, for ``fill``."""
-    holes: list[Hole] = []
-    body = loads(skeleton)
-    if (b'"$' if isinstance(skeleton, bytes) else '"$') in skeleton:  # type: ignore[operator]
-        body = _find_holes(body, holes)
-    return body, holes
+    Raises:
+        TypeError, ValueError: They are not JSON.
+    """
+    numbers: dict[bytes, int] = {}
+    payloads: dict[bytes, bytes] = {}
+    try:
+        skeleton = dumps(_replace(data, numbers, payloads))
+        return Sealed(
+            skeleton, dumps(_replace(meta, numbers, payloads)) if meta else b"{}", payloads
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 class Hole(NamedTuple):
@@ -116,13 +126,32 @@ class Hole(NamedTuple):
 
     container: Any
     place: str | int
-    digest: str
+    digest: bytes
 
 
-def fill(holes: Iterable[Hole], payload: Callable[[str], str]) -> None:
-    """Put each payload where it belongs."""
+def unseal(skeleton: bytes | str, references: bytes | None) -> tuple[Json, list[Hole]]:
+    """Decode a skeleton and say where its payloads belong, for ``fill``.
+
+    Raises:
+        ValueError: It is no JSON object, or it refers to a payload that is not in ``references``.
+    """
+    body = loads(skeleton)
+    holes: list[Hole] = []
+    if (b'"$' if isinstance(skeleton, bytes) else '"$') in skeleton:  # type: ignore[operator]
+        body = _find_holes(body, references or b"", holes)
+    if type(body) is not dict:
+        raise ValueError(f"its body is no JSON object but a {type(body).__name__}")
+    return body, holes
+
+
+def fill(holes: Iterable[Hole], payloads: Mapping[bytes, str]) -> None:
+    """Put each payload where it belongs.
+
+    Raises:
+        KeyError: A payload is not there.
+    """
     for container, place, name in holes:
-        container[place] = payload(name)
+        container[place] = payloads[name]
 
 
 def encode_text(text: str) -> bytes:
@@ -171,25 +200,36 @@ class Compressor:
         return content if isinstance(content, str) else decode_text(content)
 
 
-def _replace(value: Json, payloads: dict[str, bytes]) -> Json:
-    if isinstance(value, str):
-        if len(value) * 4 < PAYLOAD_BYTES:
-            return value
-        content = encode_text(value)
-        if len(content) < PAYLOAD_BYTES:
-            return value
-        name = digest(content)
-        payloads[name] = content
-        return {_REFERENCE: name, "bytes": len(content)}
-    if isinstance(value, Mapping):
-        replaced = {key: _replace(item, payloads) for key, item in value.items()}
+def _replace(value: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> Json:
+    """The value with references for its payloads; itself where there are none."""
+    kind = type(value)
+    if kind is str:
+        return value if len(value) * 4 < PAYLOAD_BYTES else _refer(value, numbers, payloads)
+    if kind is dict:
+        replaced = {
+            key: item if type(item) in _SCALARS else _replace(item, numbers, payloads)
+            for key, item in value.items()
+        }
         return {_LITERAL: replaced} if _REFERENCE in value or _LITERAL in value else replaced
-    if isinstance(value, list | tuple):
-        return [_replace(item, payloads) for item in value]
-    return value
+    if kind is list or kind is tuple:
+        return [_replace(item, numbers, payloads) for item in value]
+    return _replace(dict(value), numbers, payloads) if isinstance(value, Mapping) else value
 
 
-def _find_holes(body: Json, holes: list[Hole]) -> Json:
+def _refer(text: str, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> Json:
+    if len(text) < PAYLOAD_BYTES and text.isascii():
+        return text
+    content = encode_text(text)
+    if len(content) < PAYLOAD_BYTES:
+        return text
+    name = sha256(content).digest()
+    if name not in numbers:
+        numbers[name] = len(numbers)
+        payloads[name] = content
+    return {_REFERENCE: numbers[name]}
+
+
+def _find_holes(body: Json, references: bytes, holes: list[Hole]) -> Json:
     """Undo ``_replace`` but for the payloads: collect their places; unwrap literals."""
     root = [body]
     stack: list[tuple[Any, Any]] = [(root, 0)]
@@ -198,7 +238,7 @@ def _find_holes(body: Json, holes: list[Hole]) -> Json:
         value = container[place]
         if type(value) is dict:
             if _REFERENCE in value:
-                holes.append(Hole(container, place, value[_REFERENCE]))
+                holes.append(Hole(container, place, _reference(value[_REFERENCE], references)))
                 continue
             if _LITERAL in value:
                 value = container[place] = value[_LITERAL]
@@ -208,7 +248,14 @@ def _find_holes(body: Json, holes: list[Hole]) -> Json:
     return root[0]
 
 
-_NESTS = (dict, list)
+def _reference(number: Json, references: bytes) -> bytes:
+    if not isinstance(number, int) or not 0 <= number < len(references) // DIGEST_BYTES:
+        raise ValueError(f"it refers to payload {number!r}, which it does not have")
+    return references[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
+
+
+_NESTS = frozenset({dict, list})
+_SCALARS = frozenset({int, float, bool, type(None)})
 
 
 def _dumps_exactly(value: Json) -> bytes:
@@ -221,15 +268,16 @@ def _dumps_exactly(value: Json) -> bytes:
 
 def _check(value: Json) -> None:
     """Refuse what is not JSON and what an encoder would turn into something else in silence."""
-    if isinstance(value, float):
+    kind = type(value)
+    if kind is float:
         if not math.isfinite(value):
             raise ValueError("NaN and infinities are not JSON")
-    elif isinstance(value, Mapping):
+    elif kind is dict:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} is not a string")
             _check(item)
-    elif isinstance(value, list | tuple):
+    elif kind is list or kind is tuple:
         for item in value:
             _check(item)
     elif not (value is None or isinstance(value, str | int)):

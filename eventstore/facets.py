@@ -46,17 +46,19 @@ class Facets(NamedTuple):
 CONTROL = Facets()
 
 
-def facets(type: str, data: Mapping[str, Json], tool: str | None = None) -> Facets:
+def facets(
+    type: str, data: Mapping[str, Json], *, calls: Mapping[str, str] = {}, tool: str | None = None
+) -> Facets:
     """Derive the columns of an event.
 
     Args:
+        calls: For an assistant message: what ``calls_in`` finds in it.
         tool: For a result: the name of the tool whose call it answers, where that is known.
     """
     role = ROLES.get(type)
     if role is None:
         return CONTROL
     if type == "message.assistant":
-        calls = calls_in(data)
         return Facets(
             role=role,
             tool=",".join(calls.values()) or None,

@@ -33,15 +33,16 @@ CREATE TABLE events (
     tokens INTEGER,
     data NOT NULL,
     meta NOT NULL,
-    hash TEXT NOT NULL,
-    id TEXT GENERATED ALWAYS AS ('evt_' || substr(hash, 8, 24)) VIRTUAL
+    refs BLOB,
+    hash BLOB NOT NULL,
+    id TEXT GENERATED ALWAYS AS ('evt_' || lower(substr(hex(hash), 1, 24))) VIRTUAL
 );
 CREATE UNIQUE INDEX events_version ON events (session, version);
 CREATE UNIQUE INDEX events_key ON events (session, key) WHERE key IS NOT NULL;
 CREATE INDEX events_control ON events (session, type, version) WHERE role IS NULL;
 
 CREATE TABLE payloads (
-    digest TEXT NOT NULL,
+    digest BLOB NOT NULL,
     bytes INTEGER NOT NULL,
     body NOT NULL
 );

@@ -7,7 +7,7 @@ from the log at any time; ``verify`` compares it with the log.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -75,12 +75,8 @@ UPSERT = (
 )
 
 
-def summarize(events: Sequence[Event], head_at: Callable[[int], int]) -> list[Any]:
-    """The row that takes these new events of one session into the list.
-
-    Args:
-        head_at: The head of the lineage that ends at a version.
-    """
+def summarize(events: Sequence[Event], head: int) -> list[Any]:
+    """The row that takes these new events of one session into the list, with the head after them."""
     row: dict[str, Any] = dict.fromkeys(COLUMNS)
     row.update(dict.fromkeys(_ADDED, 0))
     for event in events:
@@ -91,11 +87,30 @@ def summarize(events: Sequence[Event], head_at: Callable[[int], int]) -> list[An
         session=last.session,
         first=events[0].version,
         last_version=last.version,
-        head=head_at(last.version) if last.type == "head.moved" else last.version,
+        head=head,
         started=min(times),
         last=max(times),
     )
     return list(row.values())
+
+
+def inherit(db: sqlite3.Connection, fork: str, segments: Iterable[tuple[str, int, int]]) -> None:
+    """Count what a new fork shares with its ancestors as its own."""
+    counts = [
+        db.execute(
+            "SELECT count(*) FILTER (WHERE type LIKE 'message.%'),"
+            " count(*) FILTER (WHERE type = 'tool.result')"
+            " FROM events WHERE session = ? AND version BETWEEN ? AND ?",
+            segment,
+        ).fetchone()
+        for segment in segments
+    ]
+    messages, results = (sum(column) for column in zip(*counts, strict=True))
+    db.execute(
+        "UPDATE sessions SET messages = messages + ?, tool_results = tool_results + ?"
+        " WHERE session = ?",
+        (messages, results, fork),
+    )
 
 
 def _take(row: dict[str, Any], event: Event) -> None:

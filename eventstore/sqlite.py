@@ -13,7 +13,7 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -59,7 +59,8 @@ class Row(NamedTuple):
     tokens: int | None
     data: Any
     meta: Any
-    hash: str
+    refs: bytes | None
+    hash: bytes
 
 
 COLUMNS = ", ".join(Row._fields)
@@ -109,20 +110,11 @@ class Connection:
             migrations.apply(Database(self.db, execute_plugins=False))
             self.db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION}")
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> _Writing:
         """The store for one writer: all of the block is committed, or nothing of it is."""
         if self.read_only:
             raise ReadOnlyStore(f"{self.path} is open for reading only. Open it without read_only.")
-        with self.lock, translated(self.path):
-            self._patiently(lambda: self.db.execute("BEGIN IMMEDIATE"))
-            try:
-                yield self.db
-                self.db.execute("COMMIT")
-            except BaseException:
-                if self.db.in_transaction:
-                    self.db.execute("ROLLBACK")
-                raise
+        return _Writing(self)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -140,7 +132,16 @@ class Connection:
         with self.lock:
             self.db.close()
 
-    def _patiently(self, step: Any) -> Any:
+    def begin(self) -> None:
+        """Take the write lock, as soon as other processes let go of it."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error):
+                raise
+            self._patiently(lambda: self.db.execute("BEGIN IMMEDIATE"))
+
+    def _patiently(self, step: Callable[[], Any]) -> Any:
         """Do ``step`` as soon as other processes let it happen."""
         deadline = time.monotonic() + self.timeout
         wait = FIRST_WAIT
@@ -157,6 +158,45 @@ class Connection:
                     ) from error
             time.sleep(wait * random.uniform(0.5, 1.5))
             wait = min(wait * 1.5, LONGEST_WAIT)
+
+
+class _Writing:
+    """One transaction: takes the lock, commits at the end, rolls back on an error.
+
+    A class and no generator: it stands in the way of every append.
+    """
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> sqlite3.Connection:
+        connection = self._connection
+        connection.lock.acquire()
+        try:
+            connection.begin()
+        except BaseException as error:
+            connection.lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise _translate(error, connection.path) from error
+            raise
+        return connection.db
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        connection = self._connection
+        try:
+            if error is None:
+                connection.db.execute("COMMIT")
+        except BaseException as failed:
+            error = failed
+            raise
+        finally:
+            if error is not None and connection.db.in_transaction:
+                connection.db.execute("ROLLBACK")
+            connection.lock.release()
+            if isinstance(error, sqlite3.Error):
+                raise _translate(error, connection.path) from error
 
 
 def _connect(path: str, *, create: bool, read_only: bool) -> sqlite3.Connection:

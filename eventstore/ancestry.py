@@ -1,0 +1,66 @@
+"""Where a session's versions were recorded: its own, and those that it shares with its ancestors.
+
+A fork copies nothing. Its first event has the version behind its parent's, and reading it yields the
+parent's versions up to there, then its own. So a session is a list of segments, the oldest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from foldlog.eventstore.sqlite import Connection
+
+END = 2**62
+"""Behind every version there can be."""
+
+REMEMBERED = 256
+
+
+class Segment(NamedTuple):
+    """These versions, both included, were recorded in that session."""
+
+    session: str
+    first: int
+    last: int
+
+
+class Ancestry:
+    """The segments of sessions, remembered: where a session comes from never changes.
+
+    A session that is not there yet is not remembered, since another process may make it a fork.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._known: dict[str, tuple[Segment, ...]] = {}
+
+    def of(self, session: str) -> tuple[Segment, ...]:
+        """The segments that make up a session, the oldest first."""
+        known = self._known.get(session)
+        if known is None:
+            known, exists = self._find(session)
+            if exists:
+                if len(self._known) >= REMEMBERED:
+                    self._known.clear()
+                self._known[session] = known
+        return known
+
+    def clip(self, session: str, first: int, last: int) -> Iterator[Segment]:
+        """The parts of the segments that hold the versions from ``first`` to ``last``."""
+        for name, start, end in self.of(session):
+            if start <= last and first <= end:
+                yield Segment(name, max(first, start), min(last, end))
+
+    def _find(self, session: str) -> tuple[tuple[Segment, ...], bool]:
+        end, found = END, []
+        while True:
+            rows = self._connection.rows(
+                "SELECT first, parent, parent_version, parent_kind FROM sessions WHERE session = ?",
+                (session,),
+            )
+            first, parent, version, kind = rows[0] if rows else (1, None, None, None)
+            found.append(Segment(session, first, end))
+            if first == 1 or kind != "fork" or parent is None:
+                return tuple(reversed(found)), bool(rows)
+            session, end = parent, version

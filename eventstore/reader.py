@@ -1,0 +1,177 @@
+"""Rows to events: read in batches, decode the bodies, then fetch the payloads they refer to at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from foldlog.eventstore import codec
+from foldlog.eventstore.ancestry import Ancestry, Segment
+from foldlog.eventstore.chain import event_id, hash_name
+from foldlog.eventstore.errors import CorruptEvent
+from foldlog.eventstore.events import Event, Json
+from foldlog.eventstore.facets import ROLES
+from foldlog.eventstore.sqlite import Connection
+from foldlog.eventstore.upcast import UPCASTERS, upcast
+
+BATCH = 500
+"""Rows read at a time: enough to make the statement's cost vanish, few enough to stay lazy."""
+
+SELECT = (
+    "SELECT position, session, version, type, schema, at, key, data, meta, refs, hash FROM events"
+)
+SESSION, VERSION, DATA, META, REFS, HASH = 1, 2, 7, 8, 9, 10
+"""Where a row of ``SELECT`` holds what."""
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+class Reader:
+    """Reads events from a store's connection."""
+
+    def __init__(self, connection: Connection, ancestry: Ancestry) -> None:
+        self._connection = connection
+        self._ancestry = ancestry
+        self._compressor = codec.Compressor()
+
+    def ranges(
+        self, session: str, ranges: Iterable[tuple[int, int]], types: Collection[str] | None
+    ) -> Iterator[Event]:
+        """The events of these closed ranges of versions, in the order of the ranges."""
+        for first, last in ranges:
+            for segment in self._ancestry.clip(session, first, last):
+                yield from self._segment(segment, types)
+
+    def _segment(self, segment: Segment, types: Collection[str] | None) -> Iterator[Event]:
+        condition, arguments = _of_types(types)
+        sql = (
+            f"{SELECT} WHERE session = ? AND version > ? AND version <= ?{condition}"
+            f" ORDER BY version LIMIT {BATCH}"
+        )
+        after = segment.first - 1
+        while after < segment.last:
+            rows = self._connection.rows(sql, (segment.session, after, segment.last, *arguments))
+            yield from self.decode(rows)
+            if len(rows) < BATCH:
+                return
+            after = rows[-1][VERSION]
+
+    def everything(self, after: int) -> Iterator[Event]:
+        """The events of all sessions behind a position."""
+        while rows := self._connection.rows(
+            f"{SELECT} WHERE position > ? ORDER BY position LIMIT {BATCH}", (after,)
+        ):
+            yield from self.decode(rows)
+            after = rows[-1][0]
+
+    def segments(self, session: str, until: int) -> list[Segment]:
+        """Where the versions up to ``until`` were recorded."""
+        return list(self._ancestry.clip(session, 1, until))
+
+    def by_key(self, session: str, key: str) -> tuple[Any, ...] | None:
+        """The row that a key names, on the session or on what it inherits."""
+        for segment in reversed(self._ancestry.of(session)):
+            rows = self._connection.rows(
+                f"{SELECT} WHERE session = ? AND key = ? AND version <= ?",
+                (segment.session, key, segment.last),
+            )
+            if rows:
+                return rows[0]
+        return None
+
+    def calls(self, session: str, first: int, last: int) -> Iterator[tuple[str, str]]:
+        """Tool names and call ids of the messages in a range, as their columns hold them."""
+        for segment in self._ancestry.clip(session, first, last):
+            yield from self._connection.rows(
+                "SELECT tool, tool_use_id FROM events WHERE session = ? AND version BETWEEN ? AND ?"
+                " AND role = 'assistant' AND tool IS NOT NULL",
+                segment,
+            )
+
+    def decode(self, rows: Rows) -> list[Event]:
+        """The events of a batch of rows.
+
+        Raises:
+            CorruptEvent: A body or a payload is missing or damaged.
+        """
+        holes: list[codec.Hole] = []
+        bodies = [self._bodies(row, holes) for row in rows]
+        if holes:
+            self._fill(rows, holes)
+        return [_event(row, data, meta) for row, (data, meta) in zip(rows, bodies, strict=True)]
+
+    def skeleton(self, stored: codec.Stored) -> bytes:
+        """The bytes of a stored skeleton.
+
+        Raises:
+            ValueError: It is damaged.
+        """
+        content = self._compressor.unpack(stored)
+        return content.encode() if isinstance(content, str) else content
+
+    def _bodies(
+        self, row: tuple[Any, ...], holes: list[codec.Hole]
+    ) -> tuple[dict[str, Json], dict[str, Json]]:
+        try:
+            data, found = codec.unseal(self._compressor.unpack(row[DATA]), row[REFS])
+            if row[META] == "{}":
+                meta: dict[str, Json] = {}
+            else:
+                meta, more = codec.unseal(self._compressor.unpack(row[META]), row[REFS])
+                found += more
+        except ValueError as error:
+            raise CorruptEvent(row[SESSION], row[VERSION], str(error)) from error
+        if found:
+            holes += found
+        return data, meta
+
+    def _fill(self, rows: Rows, holes: list[codec.Hole]) -> None:
+        texts = self.payloads({hole.digest for hole in holes})
+        try:
+            codec.fill(holes, texts)
+        except KeyError as error:
+            missing: bytes = error.args[0]
+            row = next(row for row in rows if row[REFS] and missing in row[REFS])
+            problem = f"its payload {hash_name(missing)} is missing or damaged"
+            raise CorruptEvent(row[SESSION], row[VERSION], problem) from error
+
+    def payloads(self, names: Collection[bytes]) -> dict[bytes, str]:
+        """The texts of these digests, as far as they are there and can be decoded."""
+        wanted, found = list(names), {}
+        for start in range(0, len(wanted), BATCH):
+            part = wanted[start : start + BATCH]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT digest, body FROM payloads WHERE digest IN ({marks})"
+            for name, body in self._connection.rows(sql, part):
+                try:
+                    found[name] = self._compressor.text(body)
+                except ValueError:
+                    continue  # left out, so that the event that needs it is named
+        return found
+
+
+def _event(row: tuple[Any, ...], data: dict[str, Json], meta: dict[str, Json]) -> Event:
+    position, session, version, type, schema, at, key, _, _, _, hash = row
+    if UPCASTERS:
+        schema, data = upcast(type, schema, data)
+    return Event(
+        position,
+        session,
+        version,
+        event_id(hash),
+        type,
+        schema,
+        at,
+        data,
+        meta,
+        hash_name(hash),
+        key,
+    )
+
+
+def _of_types(types: Collection[str] | None) -> tuple[str, tuple[str, ...]]:
+    """A condition for these types that lets SQLite use the index of the control events."""
+    if types is None:
+        return "", ()
+    control = "" if any(type in ROLES for type in types) else " AND role IS NULL"
+    return f" AND type IN ({','.join('?' * len(types))}){control}", tuple(types)

@@ -1,0 +1,265 @@
+"""Drafts to rows: seal them, then take the store, give versions and hashes, and insert.
+
+What can be done before the lock is taken is done there: encoding, digests, compression.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from foldlog.eventstore import codec, sessions
+from foldlog.eventstore.calls import ToolNames
+from foldlog.eventstore.chain import GENESIS, event_hash, event_id, hash_name
+from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
+from foldlog.eventstore.events import Event, EventDraft, Json
+from foldlog.eventstore.facets import calls_in, facets
+from foldlog.eventstore.reader import DATA, VERSION, Reader
+from foldlog.eventstore.sqlite import INSERT_EVENT, INSERT_PAYLOAD, Connection
+
+REMEMBERED_PAYLOADS = 8192
+"""How many digests are remembered as recorded, so that equal content is not compressed again."""
+
+REMEMBERED_SESSIONS = 64
+"""How many sessions' calls are kept in memory."""
+
+TAIL = "SELECT version, hash FROM events WHERE session = ? ORDER BY version DESC LIMIT 1"
+POSITION = "SELECT coalesce(max(position), 0) FROM events"
+
+
+class Prepared(NamedTuple):
+    """A draft that is ready to be inserted once its version is known."""
+
+    draft: EventDraft
+    sealed: codec.Sealed
+    data: codec.Stored
+    meta: codec.Stored
+    payloads: list[tuple[bytes, int, codec.Stored]]
+
+
+class Recorder:
+    """Appends to a store's connection.
+
+    Args:
+        clock: What time it is, ISO 8601 in UTC.
+    """
+
+    def __init__(self, connection: Connection, reader: Reader, clock: Callable[[], str]) -> None:
+        self._connection = connection
+        self._reader = reader
+        self._clock = clock
+        self._compressor = codec.Compressor()
+        self._recorded: set[bytes] = set()
+        self._names: dict[str, ToolNames] = {}
+
+    def append(
+        self, session: str, drafts: Iterable[EventDraft], expected: int | None
+    ) -> list[Event]:
+        """Record the drafts whose keys are not known; all of them, or none."""
+        with self._connection.lock:
+            prepared = [self._prepare(draft) for draft in drafts]
+            if not prepared:
+                return []
+            with self._connection.writing() as db:
+                known = self._known(session, prepared)
+                fresh = _first_of_each_key(session, prepared, known)
+                recorded = self._append_fresh(db, session, fresh, expected) if fresh else []
+            self._remember(fresh)
+        return recorded if len(recorded) == len(prepared) else _in_order(prepared, recorded, known)
+
+    def start_fork(self, fork: str, draft: EventDraft, session: str, parent: Event) -> Event:
+        """Record a fork's first event behind an event of the session that it forks from."""
+        with self._connection.lock:
+            prepared = self._prepare(draft)
+            with self._connection.writing() as db:
+                last, _ = _tail(db, fork)
+                if last:
+                    raise VersionConflict(fork, 0, last)
+                behind = bytes.fromhex(parent.hash.removeprefix("sha256:"))
+                (event,) = self._insert(db, fork, [prepared], parent.version, behind)
+                sessions.inherit(db, fork, self._reader.segments(session, parent.version))
+        self._names.pop(fork, None)
+        return event
+
+    def _append_fresh(
+        self, db: sqlite3.Connection, session: str, fresh: list[Prepared], expected: int | None
+    ) -> list[Event]:
+        last, previous = _tail(db, session)
+        if expected is not None and expected != last:
+            raise VersionConflict(session, expected, last)
+        return self._insert(db, session, fresh, last, previous)
+
+    def _prepare(self, draft: EventDraft) -> Prepared:
+        check_name("type of an event", draft.type)
+        if draft.key is not None:
+            check_name("key", draft.key)
+        if not isinstance(draft.data, Mapping) or not isinstance(draft.meta, Mapping):
+            raise InvalidDraft(f"data and meta of a {draft.type} event must be objects.")
+        try:
+            sealed = codec.seal(draft.data, draft.meta)
+        except (TypeError, ValueError) as error:
+            raise InvalidDraft(f"the data of a {draft.type} event is not JSON: {error}.") from error
+        pack = self._compressor.pack
+        payloads = [
+            (name, len(content), pack(content))
+            for name, content in sealed.payloads.items()
+            if name not in self._recorded
+        ]
+        meta = pack(sealed.meta) if draft.meta else "{}"
+        return Prepared(draft, sealed, pack(sealed.data), meta, payloads)
+
+    def _insert(
+        self,
+        db: sqlite3.Connection,
+        session: str,
+        fresh: Sequence[Prepared],
+        last: int,
+        previous: bytes,
+    ) -> list[Event]:
+        at = self._clock()
+        position: int = db.execute(POSITION).fetchone()[0]
+        names = self._tool_names(session, last)
+        rows, events = [], []
+        for version, (draft, sealed, data, meta, _) in enumerate(fresh, last + 1):
+            position += 1
+            references = sealed.references
+            header = (session, version, draft.type, draft.schema, at, draft.key)
+            previous = event_hash(previous, *header, sealed.data, sealed.meta, references)
+            columns = _facets(draft, names, version)
+            rows.append((position, *header, *columns, data, meta, references or None, previous))
+            events.append(_event(position, session, version, at, draft, previous))
+        payloads = [payload for prepared in fresh for payload in prepared.payloads]
+        if payloads:
+            db.executemany(INSERT_PAYLOAD, payloads)
+        db.executemany(INSERT_EVENT, rows)
+        head = self._head(session, events)
+        db.execute(sessions.UPSERT, sessions.summarize(events, head))
+        return events
+
+    def _known(self, session: str, prepared: Sequence[Prepared]) -> dict[str, Event]:
+        """The first recordings of the keys, as far as they are known."""
+        known: dict[str, Event] = {}
+        for draft, sealed, *_ in prepared:
+            if draft.key is None:
+                continue
+            row = self._reader.by_key(session, draft.key)
+            if row is None:
+                continue
+            if row[3] != draft.type or self._reader.skeleton(row[DATA]) != sealed.data:
+                raise DuplicateKey(session, draft.key, row[VERSION])
+            known[draft.key] = self._reader.decode([row])[0]
+        return known
+
+    def _remember(self, fresh: Iterable[Prepared]) -> None:
+        """Only now, after the commit, are these payloads known to be there."""
+        if len(self._recorded) > REMEMBERED_PAYLOADS:
+            self._recorded.clear()
+        for prepared in fresh:
+            self._recorded.update(prepared.sealed.payloads)
+
+    def _tool_names(self, session: str, last: int) -> ToolNames:
+        names = self._names.get(session)
+        if names is None or not names.known_to(last):
+            if len(self._names) >= REMEMBERED_SESSIONS:
+                self._names.clear()
+            names = ToolNames(lambda first, end: self._reader.calls(session, first, end), last)
+            self._names[session] = names
+        return names
+
+    def _head(self, session: str, events: Sequence[Event]) -> int:
+        """The tip of the lineage behind these new events: ``head.moved`` is followed back."""
+        new = {event.version: event for event in events[-1:]}
+        version = events[-1].version
+        while True:
+            event = new.get(version) or next(
+                self._reader.ranges(session, [(version, version)], None), None
+            )
+            target = _moved_to(event.data) if event and event.type == "head.moved" else None
+            if target is None or not 0 < target < version:
+                return version
+            version = target
+
+
+def check_name(what: str, name: object) -> None:
+    """Refuse a name that does not survive a terminal, a URL and a database.
+
+    Raises:
+        InvalidDraft: It is empty, longer than 500 characters, or not valid Unicode.
+    """
+    if type(name) is not str or not 0 < len(name) <= 500 or "\0" in name:
+        raise InvalidDraft(f"the {what} must be a text of 1 to 500 characters, not {name!r:.80}.")
+    if not name.isascii():
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InvalidDraft(f"the {what} {name!r:.80} is not valid Unicode.") from None
+
+
+def _tail(db: sqlite3.Connection, session: str) -> tuple[int, bytes]:
+    return db.execute(TAIL, (session,)).fetchone() or (0, GENESIS)
+
+
+def _event(
+    position: int, session: str, version: int, at: str, draft: EventDraft, hash: bytes
+) -> Event:
+    return Event(
+        position,
+        session,
+        version,
+        event_id(hash),
+        draft.type,
+        draft.schema,
+        at,
+        dict(draft.data),
+        dict(draft.meta),
+        hash_name(hash),
+        draft.key,
+    )
+
+
+def _facets(draft: EventDraft, names: ToolNames, version: int) -> tuple[Any, ...]:
+    type, data = draft.type, draft.data
+    if type == "message.assistant":
+        calls = calls_in(data)
+        names.add(version, calls)
+        return facets(type, data, calls=calls)
+    names.add(version, {})
+    tool = names.find(data.get("tool_use_id")) if type == "tool.result" else None
+    return facets(type, data, tool=tool)
+
+
+def _moved_to(data: Mapping[str, Json]) -> int | None:
+    """Where a ``head.moved`` puts the head; None if it does not say so."""
+    match data:
+        case {"path": [*_, [int(), int() as target]]} | {"to": int() as target}:
+            return target
+    return None
+
+
+def _first_of_each_key(
+    session: str, prepared: Sequence[Prepared], known: Mapping[str, Event]
+) -> list[Prepared]:
+    """What is to be recorded: no key that is known, none twice."""
+    first: dict[str, Prepared] = {}
+    fresh = []
+    for one in prepared:
+        key = one.draft.key
+        if key is None:
+            fresh.append(one)
+        elif key in first:
+            if (first[key].draft.type, first[key].sealed.data) != (one.draft.type, one.sealed.data):
+                raise InvalidDraft(f"key {key!r} names two different drafts for {session!r}.")
+        elif key not in known:
+            first[key] = one
+            fresh.append(one)
+    return fresh
+
+
+def _in_order(
+    prepared: Sequence[Prepared], recorded: Sequence[Event], known: Mapping[str, Event]
+) -> list[Event]:
+    """One event a draft, in the order of the drafts."""
+    by_key = {**known, **{event.key: event for event in recorded if event.key is not None}}
+    unnamed = (event for event in recorded if event.key is None)
+    return [next(unnamed) if p.draft.key is None else by_key[p.draft.key] for p in prepared]
