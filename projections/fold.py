@@ -49,19 +49,23 @@ class Layout:
 
 @dataclass(slots=True)
 class _History:
-    """What edits and settings there ever were, on any lineage, in version order."""
+    """What edits and settings there ever were, on any lineage, in version order.
 
-    edits: dict[int, tuple[Range, ...]] = field(default_factory=dict)
+    An edit that cannot be folded is kept as the reason: only a lineage that holds it has no view.
+    """
+
+    edits: dict[int, tuple[Range, ...] | str] = field(default_factory=dict)
     settings: dict[str, list[int]] = field(default_factory=dict)
 
     def strokes(self, lineage: Lineage, after: int = 0) -> list[Stroke]:
         """The strokes of all edits that count, oldest first."""
-        return [
-            Stroke(first, last, edit, entry)
-            for edit, ranges in self.edits.items()
-            if edit > after and edit in lineage
-            for entry, (first, last) in enumerate(ranges)
-        ]
+        found: list[Stroke] = []
+        for edit, ranges in self.edits.items():
+            if edit > after and edit in lineage:
+                if isinstance(ranges, str):
+                    raise bad_edit(edit, ranges)
+                found += [Stroke(*ends, edit, entry) for entry, ends in enumerate(ranges)]
+        return found
 
     def newest(self, lineage: Lineage) -> dict[str, int]:
         """The version that counts of each setting."""
@@ -98,17 +102,21 @@ class Fold:
         """Take up the next event.
 
         Raises:
-            InvalidView: It is a move or an edit that cannot be folded; the error names its version.
+            ValueError: It is not behind those that were added.
         """
         if event.version <= self.version:
-            raise InvalidView(f"version {event.version} comes after {self.version}: fold in order.")
+            raise ValueError(f"version {event.version} comes after {self.version}: fold in order")
         take = _TAKERS.get(event.type)
         if take:
             take(self, event)
         self.version = event.version
 
     def layout(self, until: int | None = None) -> Layout:
-        """What the view at a version is made of; without one, at the newest."""
+        """What the view at a version is made of; without one, at the newest.
+
+        Raises:
+            InvalidView: A move or an edit on its lineage cannot be folded; the error names it.
+        """
         version = self.version if until is None else min(until, self.version)
         if version < self._newest.version or self.moves.latest > self._newest.version:
             layout = self._derived(version)
@@ -118,17 +126,23 @@ class Fold:
             self._newest = layout
         return layout
 
-    def edits_over(self, layout: Layout, version: int) -> list[Stroke]:
-        """Each entry of an edit that counts in a layout and covers a version, oldest first."""
-        strokes = self._unpacked().strokes(layout.lineage)
-        return [stroke for stroke in strokes if stroke.first <= version <= stroke.last]
+    def strokes(self, layout: Layout) -> list[Stroke]:
+        """The entries of all edits that count in a layout, the oldest first."""
+        return self._unpacked().strokes(layout.lineage)
 
-    def edits_on(self, layout: Layout) -> list[int]:
-        """The versions of all edits that count in a layout, ascending."""
-        return [edit for edit in self._unpacked().edits if edit in layout.lineage]
+    def setting_at(self, name: str, version: int) -> int | None:
+        """The version that counts of a setting, seen from ``L(version)``."""
+        if version == self._newest.version:
+            return self._newest.settings.get(name)
+        versions = self._unpacked().settings.get(name)
+        return self.moves.lineage(version).newest(versions) if versions else None
 
     def dump(self) -> dict[str, Any]:
-        """The fold as JSON: the newest layout ready for use, the history packed in one text."""
+        """The fold as JSON: the newest layout ready for use, the history packed in one text.
+
+        Raises:
+            InvalidView: There is no view at the newest version; the error names what is wrong.
+        """
         layout, history = self.layout(), self._unpacked()
         return {
             "format": FORMAT,
@@ -148,8 +162,8 @@ class Fold:
         fold = cls()
         fold.version = state["version"]
         fold.moves = Moves(
-            Move(version, to, None if path is None else _ranges(path))
-            for version, to, path in state["moves"]
+            Move(version, to, None if path is None else _ranges(path), problem)
+            for version, to, path, problem in state["moves"]
         )
         fold._packed = state["history"]
         lineage = Lineage(_ranges(state["lineage"]))
@@ -185,7 +199,9 @@ class Fold:
     def _unpacked(self) -> _History:
         if self._packed is not None:
             edits, settings = json.loads(self._packed)
-            older = _History({edit: _ranges(ranges) for edit, ranges in edits}, settings)
+            older = _History(
+                {edit: r if isinstance(r, str) else _ranges(r) for edit, r in edits}, settings
+            )
             self._history, self._packed = older.before(self._history), None
         return self._history
 
@@ -193,21 +209,20 @@ class Fold:
         self.moves.add(event.version, event.data)
 
     def _take_edit(self, event: Event) -> None:
-        self._history.edits[event.version] = tuple(self._checked_ranges(event))
+        self._history.edits[event.version] = self._ranges(event)
 
     def _take_setting(self, event: Event) -> None:
         name = _SETTINGS.get(event.type) or f"state:{event.data.get('key')}"
         self._history.settings.setdefault(name, []).append(event.version)
 
-    def _checked_ranges(self, event: Event) -> Iterable[Range]:
+    def _ranges(self, event: Event) -> tuple[Range, ...] | str:
+        """The ranges of an edit's entries; or why they cannot be folded."""
         edits = event.data.get("edits")
         if not isinstance(edits, list):
-            raise bad_edit(event.version, f"its edits are {edits!r}, not a list")
-        for entry in edits:
-            problem = self.problem(event.version, entry)
-            if problem:
-                raise bad_edit(event.version, problem)
-            yield entry["first"], entry["last"]
+            return f"its edits are {edits!r}, not a list"
+        problems = (self.problem(event.version, entry) for entry in edits)
+        problem = next(filter(None, problems), None)
+        return problem or tuple((entry["first"], entry["last"]) for entry in edits)
 
     def problem(self, version: int, entry: Any) -> str | None:
         """Why an entry of an edit cannot be folded, were the edit recorded as that version."""
@@ -222,7 +237,7 @@ class Fold:
                 f"the range {first} to {last} is outside the lineage, which ends at {version - 1}"
             )
         tip = version - 1
-        if not (self.moves.holds(tip, first) or self.moves.lineage(tip).within(first, last)):
+        if not self.moves.meets(tip, first, last):
             return f"the range {first} to {last} was left behind by a head.moved"
         if isinstance(shown, Summary) and not self.moves.holds(tip, shown.version):
             return f"the summary {shown.version} is not there"

@@ -82,11 +82,20 @@ _BEYOND = 1 << 62
 
 
 class Move(NamedTuple):
-    """A ``head.moved`` event: from here on the lineage is another one."""
+    """A ``head.moved`` event: from here on the lineage is another one.
+
+    Attributes:
+        version: Its own.
+        to: The version that the head is at again.
+        path: The whole lineage, where it is not that of ``to``.
+        problem: Why it leads nowhere. Only a lineage that follows it is none: a later move to a
+            version before it leaves it behind.
+    """
 
     version: int
     to: int
-    path: tuple[Range, ...] | None
+    path: tuple[Range, ...] | None = None
+    problem: str | None = None
 
 
 class Moves:
@@ -109,22 +118,24 @@ class Moves:
         return self._versions[-1] if self._versions else 0
 
     def add(self, version: int, data: Mapping[str, Any]) -> None:
-        """Take up a move.
-
-        Raises:
-            InvalidView: The move leads nowhere; the error names its version.
-        """
-        self._moves.append(_checked_move(version, data))
+        """Take up a move."""
+        self._moves.append(_read_move(version, data))
         self._versions.append(version)
 
     def lineage(self, version: int) -> Lineage:
-        """``L(version)``."""
+        """``L(version)``.
+
+        Raises:
+            InvalidView: A move on it leads nowhere; the error names the move's version.
+        """
         parts: list[Range] = []
         while version > 0:
             move = self._before(version)
             if move is None:
                 parts.append((1, version))
                 break
+            if move.problem:
+                raise _bad_move(move)
             parts.append((move.version, version))
             if move.path is not None:
                 parts.extend(reversed(move.path))
@@ -133,13 +144,20 @@ class Moves:
         return Lineage(joined(reversed(parts)))
 
     def holds(self, tip: int, version: int) -> bool:
-        """Whether ``L(tip)`` holds a version; cheaper than the whole lineage for recent ones."""
-        while version <= tip:
+        """Whether ``L(tip)`` holds a version."""
+        return self.meets(tip, version, version)
+
+    def meets(self, tip: int, first: int, last: int) -> bool:
+        """Whether ``L(tip)`` holds a version of a range; cheaper than the lineage for recent ones.
+
+        A move that leads nowhere has no past.
+        """
+        while first <= tip:
             move = self._before(tip)
-            if move is None or version >= move.version:
-                return version > 0
+            if move is None or last >= move.version:
+                return last > 0
             if move.path is not None:
-                return any(first <= version <= last for first, last in move.path)
+                return any(start <= last and first <= end for start, end in move.path)
             tip = move.to
         return False
 
@@ -178,40 +196,38 @@ def joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
     return tuple(result)
 
 
-def _checked_move(version: int, data: Mapping[str, Any]) -> Move:
+def _read_move(version: int, data: Mapping[str, Any]) -> Move:
     to: Any = data.get("to")
     path: Any = data.get("path")
-    if not _is_version(to) or to >= version:
-        raise _bad_move(version, f"it moves to {to!r}, which is no version before it")
-    return Move(version, to, None if path is None else _checked_path(version, path))
+    try:
+        if not _is_version(to) or to >= version:
+            raise ValueError(f"it moves to {to!r}, which is no version before it")
+        return Move(version, to, None if path is None else _read_path(version, path))
+    except ValueError as error:
+        return Move(version, 0, problem=str(error))
 
 
-def _checked_path(version: int, path: Any) -> tuple[Range, ...]:
+def _read_path(version: int, path: Any) -> tuple[Range, ...]:
     ranges: list[Range] = []
     for part in path if isinstance(path, list) else [path]:
         if not (isinstance(part, list | tuple) and len(part) == 2 and all(map(_is_version, part))):
-            raise _bad_move(version, f"its path holds {part!r}, which is no pair of versions")
+            raise ValueError(f"its path holds {part!r}, which is no pair of versions")
         first, last = part
         if not 0 < first <= last < version:
-            raise _bad_move(version, f"its path leads over {first} to {last}, not before it")
+            raise ValueError(f"its path leads over {first} to {last}, not before it")
         ranges.append((first, last))
-    _refuse_overlaps(version, ranges)
-    return joined(ranges)
-
-
-def _refuse_overlaps(version: int, ranges: list[Range]) -> None:
-    ordered = sorted(ranges)
-    for (_, last), (first, _) in pairwise(ordered):
+    for (_, last), (first, _) in pairwise(sorted(ranges)):
         if first <= last:
-            raise _bad_move(version, f"its path leads over version {first} twice")
+            raise ValueError(f"its path leads over version {first} twice")
+    return joined(ranges)
 
 
 def _is_version(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _bad_move(version: int, problem: str) -> InvalidView:
+def _bad_move(move: Move) -> InvalidView:
     return InvalidView(
-        f"version {version} (head.moved) cannot be followed: {problem}."
-        f" Views up to {version - 1} are sound."
+        f"version {move.version} (head.moved) cannot be followed: {move.problem}."
+        f" Views up to {move.version - 1} are sound; a rewind to one of them leaves it behind."
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 from foldlog.eventstore.errors import InvalidView, VersionNotFound
 from foldlog.eventstore.events import Event
+from foldlog.projections.edits import problems
 from foldlog.projections.fold import CONTROL, Fold, Layout, bad_edit
 from foldlog.projections.lineage import Range, joined
 from foldlog.projections.pieces import Piece, Shown, Stroke, Summary, pieces_of, shown_from_json
@@ -73,7 +74,7 @@ class View:
         """
         edits = {stroke.edit for stroke in self.layout.painted}
         self._load((edit, edit) for edit in sorted(edits))
-        pieces = pieces_of(self.layout.lineage, self.layout.painted, self._shown)
+        pieces = pieces_of(self.layout.lineage, self.layout.painted, self.shown)
         self._check_summaries(pieces)
         return pieces
 
@@ -95,8 +96,17 @@ class View:
     @property
     def pins(self) -> tuple[int, ...]:
         """The versions that are never compacted, ascending."""
-        value = self.state("pins")
+        return self.pins_at(self.version)
+
+    def pins_at(self, version: int) -> tuple[int, ...]:
+        """The versions that were pinned at an earlier version."""
+        setting = self._fold.setting_at("state:pins", version)
+        value = self.event(setting).data.get("value") if setting else None
         return tuple(sorted(value)) if isinstance(value, list) else ()
+
+    def at(self, version: int) -> View:
+        """The view at an earlier version of the same log."""
+        return View(self.session, self._fold, self._source, version)
 
     def event(self, version: int) -> Event:
         """An event of the session, on the lineage or not.
@@ -120,10 +130,30 @@ class View:
         """The piece that a version lies in; None when it is not on the lineage."""
         return next((p for p in self.pieces if p.first <= version <= p.last), None)
 
-    def edits_over(self, version: int) -> list[int]:
-        """The versions of the edits that count and cover a version, ascending."""
-        strokes = self._fold.edits_over(self.layout, version)
-        return sorted({stroke.edit for stroke in strokes})
+    def shown(self, stroke: Stroke) -> Shown:
+        """How the entry of an edit shows its range; its texts are read from the edit's event."""
+        return shown_from_json(self.event(stroke.edit).data["edits"][stroke.entry])
+
+    def strokes_over(self, version: int) -> list[Stroke]:
+        """The entries of all edits that count and cover a version, the oldest first."""
+        return [s for s in self._fold.strokes(self.layout) if s.first <= version <= s.last]
+
+    def edit_events(self) -> list[Event]:
+        """The events of all edits that count, ascending."""
+        edits = sorted({stroke.edit for stroke in self._fold.strokes(self.layout)})
+        self._load((edit, edit) for edit in edits)
+        return [self.event(edit) for edit in edits]
+
+    def problem(self, entry: Mapping[str, Any], coming: int = 0) -> str | None:
+        """Why the entry of an edit could not be folded, were it recorded next; None when it could.
+
+        Ranges and numbers are looked at, events are not: ``edits.check_edit`` does both.
+
+        Args:
+            entry: The entry, as it stands in ``view.edited``.
+            coming: How many events are recorded before the edit in the same append.
+        """
+        return self._fold.problem(self.version + 1 + coming, entry)
 
     def left_by(self, version: int) -> int | None:
         """The ``head.moved`` that left a version behind; None when it is on the lineage."""
@@ -132,9 +162,6 @@ class View:
     def _setting(self, name: str) -> dict[str, Any] | None:
         version = self.layout.settings.get(name)
         return None if version is None else self.event(version).data
-
-    def _shown(self, stroke: Stroke) -> Shown:
-        return shown_from_json(self.event(stroke.edit).data["edits"][stroke.entry])
 
     def _check_summaries(self, pieces: Iterable[Piece]) -> None:
         shown = {p.shown.version: p.edit for p in pieces if isinstance(p.shown, Summary)}
@@ -182,4 +209,7 @@ def project(events: Iterable[Event], until: int | None = None) -> View:
         if event.type in CONTROL:
             fold.add(event)
     fold.reach(len(kept))
-    return View(kept[-1].session if kept else "", fold, Recorded(kept))
+    view = View(kept[-1].session if kept else "", fold, Recorded(kept))
+    for version, problem in problems(view):
+        raise bad_edit(version, problem)
+    return view
