@@ -1,7 +1,7 @@
 """What happened: an append-only log of agent sessions in one SQLite file.
 
-``EventStore`` is the door: ``append`` drafts, ``read`` events, ``verify`` the chain. It knows no model
-and no terminal.
+``EventStore`` is the door: ``append`` drafts, ``read`` events, ``verify`` the chain. It knows no
+model and no terminal.
 """
 
 from foldlog.eventstore.errors import (

@@ -1,7 +1,8 @@
 """Where a session's versions were recorded: its own, and those that it shares with its ancestors.
 
-A fork copies nothing. Its first event has the version behind its parent's, and reading it yields the
-parent's versions up to there, then its own. So a session is a list of segments, the oldest first.
+A fork copies nothing. Its first event has the version behind its parent's, and reading it yields
+the parent's versions up to there, then its own. So a session is a list of segments, the oldest
+first.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from foldlog.eventstore import codec
 from foldlog.eventstore.sqlite import Connection
 
 END = 2**62
@@ -33,6 +35,7 @@ class Ancestry:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._compressor = codec.Compressor()
         self._known: dict[str, tuple[Segment, ...]] = {}
 
     def of(self, session: str) -> tuple[Segment, ...]:
@@ -53,14 +56,23 @@ class Ancestry:
                 yield Segment(name, max(first, start), min(last, end))
 
     def _find(self, session: str) -> tuple[tuple[Segment, ...], bool]:
-        end, found = END, []
+        end, found, exists = END, [], False
         while True:
-            rows = self._connection.rows(
-                "SELECT first, parent, parent_version, parent_kind FROM sessions WHERE session = ?",
-                (session,),
-            )
-            first, parent, version, kind = rows[0] if rows else (1, None, None, None)
-            found.append(Segment(session, first, end))
-            if first == 1 or kind != "fork" or parent is None:
-                return tuple(reversed(found)), bool(rows)
-            session, end = parent, version
+            first, parent = self._origin(session)
+            exists = exists or first > 0
+            found.append(Segment(session, max(first, 1), end))
+            if parent is None:
+                return tuple(reversed(found)), exists
+            session, end = parent, first - 1
+
+    def _origin(self, session: str) -> tuple[int, str | None]:
+        """A session's first own version (0: it is not there), and the parent it shares more
+        with."""
+        rows = self._connection.rows(
+            "SELECT version, data FROM events WHERE session = ? ORDER BY version LIMIT 1",
+            (session,),
+        )
+        if not rows or rows[0][0] == 1:
+            return (rows[0][0] if rows else 0), None
+        data = codec.loads(self._compressor.unpack(rows[0][1]))
+        return rows[0][0], data["parent"]["session"]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from foldlog.eventstore.facets import clean
+
 Call = tuple[str, str]
 """Tool names and call ids of a message with calls, each joined by commas."""
 
@@ -19,8 +21,8 @@ class ToolNames:
     """The names of the calls of one session, loaded backwards as far as somebody asked.
 
     Args:
-        load: Reads the calls of the versions ``first`` to ``last``, both included.
-        last: The session's last version.
+        load: Reads the calls of the versions ``first`` to ``last``, both included, the newest
+        first. last: The session's last version.
     """
 
     def __init__(self, load: Callable[[int, int], Iterable[Call]], last: int) -> None:
@@ -38,15 +40,16 @@ class ToolNames:
         self._high = version
         self._names.update(calls)
 
-    def find(self, call: object) -> str | None:
+    def find(self, id: object) -> str | None:
         """The name of the tool that was called with that id before now."""
-        if not isinstance(call, str):
+        call = clean(id)
+        if call is None:
             return None
         look = FIRST_LOOK
         while call not in self._names and self._low > 1:
             first = max(1, self._low - look)
             for tools, ids in self._load(first, self._low - 1):
-                for name, id in zip(tools.split(","), ids.split(","), strict=False):
-                    self._names.setdefault(id, name)
+                for name, known in zip(tools.split(","), ids.split(","), strict=False):
+                    self._names.setdefault(known, name)
             self._low, look = first, look * 2
         return self._names.get(call)

@@ -1,13 +1,14 @@
 """The hash chain: each event's hash covers its predecessor's hash, its header and its contents.
 
-The form is normative (docs/event-format.md). An event's hash is the SHA-256 of the compact UTF-8 JSON
-array
+The form is normative (docs/event-format.md). An event's hash is the SHA-256 of the compact UTF-8
+JSON array
 
     ["foldlog-1", previous, session, version, type, schema, at, key, data, meta, references]
 
-where ``previous`` is the hash before it in hex (``""`` before version 1), ``data`` and ``meta`` are the
-SHA-256 of their skeletons in hex, and ``references`` is the digests of its payloads in hex. So the
-chain covers every payload without needing its content. A hash is told as ``sha256:`` and its hex.
+where ``previous`` is the hash before it in hex (``""`` before version 1), ``data`` and ``meta`` are
+the SHA-256 of their skeletons in hex, and ``references`` is the digests of its payloads in hex. So
+the chain covers every payload without needing its content. A hash is told as ``sha256:`` and its
+hex.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ The bodies of an event (its ``data`` and its ``meta``) are stored in two parts:
   event's references are the digests of its payloads, one behind the other.
 
 So a file that an agent reads ten times is stored once, whatever stands around it, and an event's
-hash needs only skeletons and digests: a payload can be erased and the chain still verifies. A source
-object that looks like a reference is wrapped in ``{"$literal": …}``; nothing in a transcript can
-point at a payload.
+hash needs only skeletons and digests: a payload can be erased and the chain still verifies. A
+source object that looks like a reference is wrapped in ``{"$literal": …}``; nothing in a transcript
+can point at a payload.
 
-Text is stored as text where it is small, and as a zstd frame where that saves space: in every column
-that holds a body, TEXT is the content itself and BLOB is a zstd frame of it.
+Text is stored as text where it is small, and as a zstd frame where that saves space: in every
+column that holds a body, TEXT is the content itself and BLOB is a zstd frame of it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ import zstandard
 from foldlog.eventstore.events import Json
 
 PAYLOAD_BYTES = 512
-"""From this many bytes of UTF-8 on a string is a payload: below it, a reference and a row of its own
-cost more than they save (measured in benchmarks/README.md)."""
+"""From this many bytes of UTF-8 on a string is a payload: below it, a reference and a row of its
+own cost more than they save (measured in benchmarks/README.md)."""
 
 COMPRESS_BYTES = 256
 """From this size on a skeleton is tried with zstd; smaller ones stay readable JSON."""

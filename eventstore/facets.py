@@ -63,11 +63,11 @@ def facets(
             role=role,
             tool=",".join(calls.values()) or None,
             tool_use_id=",".join(calls) or None,
-            model=_text(data.get("model")),
+            model=clean(data.get("model")),
             tokens=_tokens(data.get("usage")),
         )
     if type == "tool.result":
-        call = _text(data.get("tool_use_id"))
+        call = clean(data.get("tool_use_id"))
         return Facets(
             role=role, tool=tool, tool_use_id=call, is_error=int(data.get("is_error") is True)
         )
@@ -75,17 +75,27 @@ def facets(
 
 
 def calls_in(data: Mapping[str, Json]) -> dict[str, str]:
-    """The calls of an assistant message: id to tool name, in their order."""
+    """The calls of an assistant message: id to tool name, in their order.
+
+    The columns join them with commas, so an id with a comma (the API allows none) is left out.
+    """
     content = data.get("content")
     if not isinstance(content, list):
         return {}
-    return {
-        block["id"]: str(block.get("name"))
-        for block in content
-        if isinstance(block, dict)
-        and block.get("type") in CALL_BLOCKS
-        and isinstance(block.get("id"), str)
-    }
+    calls = {}
+    for block in content:
+        if isinstance(block, dict) and block.get("type") in CALL_BLOCKS:
+            id, name = clean(block.get("id")), clean(block.get("name")) or ""
+            if id and "," not in id:
+                calls[id] = name.replace(",", ";")
+    return calls
+
+
+def clean(value: Json) -> str | None:
+    """A text that a database takes: without lone surrogates; None for what is no text."""
+    if type(value) is not str:
+        return None
+    return value if value.isascii() else value.encode(errors="replace").decode()
 
 
 _USAGE = (
@@ -102,7 +112,3 @@ def _tokens(usage: Json) -> int | None:
     counts = [usage.get(name) for name in _USAGE]
     known = [count for count in counts if isinstance(count, int)]
     return min(sum(known), 2**62) if known else None
-
-
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) else None

@@ -1,4 +1,5 @@
-"""Rows to events: read in batches, decode the bodies, then fetch the payloads they refer to at once."""
+"""Rows to events: read in batches, decode the bodies, then fetch the payloads they refer to at
+once."""
 
 from __future__ import annotations
 
@@ -64,9 +65,45 @@ class Reader:
             yield from self.decode(rows)
             after = rows[-1][0]
 
-    def segments(self, session: str, until: int) -> list[Segment]:
-        """Where the versions up to ``until`` were recorded."""
-        return list(self._ancestry.clip(session, 1, until))
+    def recorded(self, session: str, version: int) -> list[Event]:
+        """The event that was recorded in exactly this session; none if there is no such version."""
+        sql = f"{SELECT} WHERE session = ? AND version = ?"
+        return self.decode(self._connection.rows(sql, (session, version)))
+
+    def first(self, session: str, type: str, limit: int) -> Iterator[Event]:
+        """The first events of a type, in each of the sessions that a session is made of."""
+        sql = f"{SELECT} WHERE session = ? AND version BETWEEN ? AND ? AND type = ?"
+        for segment in self._ancestry.of(session):
+            rows = self._connection.rows(f"{sql} ORDER BY version LIMIT {limit}", (*segment, type))
+            yield from self.decode(rows)
+
+    def last(self, session: str) -> int:
+        """The highest version of a session; 0 when there is no such session."""
+        sql = "SELECT version FROM events WHERE session = ? ORDER BY version DESC LIMIT 1"
+        rows = self._connection.rows(sql, (session,))
+        return int(rows[0][0]) if rows else 0
+
+    def head(self, session: str, version: int) -> int:
+        """The tip of the lineage that ends at a version: ``head.moved`` is followed back."""
+        while True:
+            (event,) = self.ranges(session, [(version, version)], None)
+            target = _moved_to(event)
+            if target is None or not 0 < target < version:
+                return version
+            version = target
+
+    def count(self, session: str, until: int) -> tuple[int, int]:
+        """How many messages and tool results there are up to a version, inherited ones included."""
+        messages = results = 0
+        for segment in self._ancestry.clip(session, 1, until):
+            ((more, others),) = self._connection.rows(
+                "SELECT count(*) FILTER (WHERE type LIKE 'message.%'),"
+                " count(*) FILTER (WHERE type = 'tool.result')"
+                " FROM events WHERE session = ? AND version BETWEEN ? AND ?",
+                segment,
+            )
+            messages, results = messages + more, results + others
+        return messages, results
 
     def by_key(self, session: str, key: str) -> tuple[Any, ...] | None:
         """The row that a key names, on the session or on what it inherits."""
@@ -80,11 +117,14 @@ class Reader:
         return None
 
     def calls(self, session: str, first: int, last: int) -> Iterator[tuple[str, str]]:
-        """Tool names and call ids of the messages in a range, as their columns hold them."""
-        for segment in self._ancestry.clip(session, first, last):
+        """Tool names and call ids of the messages in a range, as their columns hold them.
+
+        The newest come first: where an id was used twice, its newest call counts.
+        """
+        for segment in reversed(list(self._ancestry.clip(session, first, last))):
             yield from self._connection.rows(
                 "SELECT tool, tool_use_id FROM events WHERE session = ? AND version BETWEEN ? AND ?"
-                " AND role = 'assistant' AND tool IS NOT NULL",
+                " AND role = 'assistant' AND tool IS NOT NULL ORDER BY version DESC",
                 segment,
             )
 
@@ -167,6 +207,16 @@ def _event(row: tuple[Any, ...], data: dict[str, Json], meta: dict[str, Json]) -
         hash_name(hash),
         key,
     )
+
+
+def _moved_to(event: Event) -> int | None:
+    """Where the event puts the head, if it moves it."""
+    if event.type != "head.moved":
+        return None
+    match event.data:
+        case {"path": [*_, [int(), int() as target]]} | {"to": int() as target}:
+            return target
+    return None
 
 
 def _of_types(types: Collection[str] | None) -> tuple[str, tuple[str, ...]]:

@@ -9,11 +9,11 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from foldlog.eventstore import codec, sessions
+from foldlog.eventstore import codec
 from foldlog.eventstore.calls import ToolNames
 from foldlog.eventstore.chain import GENESIS, event_hash, event_id, hash_name
 from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
-from foldlog.eventstore.events import Event, EventDraft, Json
+from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.facets import calls_in, facets
 from foldlog.eventstore.reader import DATA, VERSION, Reader
 from foldlog.eventstore.sqlite import INSERT_EVENT, INSERT_PAYLOAD, Connection
@@ -68,8 +68,8 @@ class Recorder:
             self._remember(fresh)
         return recorded if len(recorded) == len(prepared) else _in_order(prepared, recorded, known)
 
-    def start_fork(self, fork: str, draft: EventDraft, session: str, parent: Event) -> Event:
-        """Record a fork's first event behind an event of the session that it forks from."""
+    def start_fork(self, fork: str, draft: EventDraft, parent: Event) -> Event:
+        """Record a fork's first event behind the event that it forks from."""
         with self._connection.lock:
             prepared = self._prepare(draft)
             with self._connection.writing() as db:
@@ -78,7 +78,6 @@ class Recorder:
                     raise VersionConflict(fork, 0, last)
                 behind = bytes.fromhex(parent.hash.removeprefix("sha256:"))
                 (event,) = self._insert(db, fork, [prepared], parent.version, behind)
-                sessions.inherit(db, fork, self._reader.segments(session, parent.version))
         self._names.pop(fork, None)
         return event
 
@@ -133,8 +132,6 @@ class Recorder:
         if payloads:
             db.executemany(INSERT_PAYLOAD, payloads)
         db.executemany(INSERT_EVENT, rows)
-        head = self._head(session, events)
-        db.execute(sessions.UPSERT, sessions.summarize(events, head))
         return events
 
     def _known(self, session: str, prepared: Sequence[Prepared]) -> dict[str, Event]:
@@ -166,19 +163,6 @@ class Recorder:
             names = ToolNames(lambda first, end: self._reader.calls(session, first, end), last)
             self._names[session] = names
         return names
-
-    def _head(self, session: str, events: Sequence[Event]) -> int:
-        """The tip of the lineage behind these new events: ``head.moved`` is followed back."""
-        new = {event.version: event for event in events[-1:]}
-        version = events[-1].version
-        while True:
-            event = new.get(version) or next(
-                self._reader.ranges(session, [(version, version)], None), None
-            )
-            target = _moved_to(event.data) if event and event.type == "head.moved" else None
-            if target is None or not 0 < target < version:
-                return version
-            version = target
 
 
 def check_name(what: str, name: object) -> None:
@@ -227,14 +211,6 @@ def _facets(draft: EventDraft, names: ToolNames, version: int) -> tuple[Any, ...
     names.add(version, {})
     tool = names.find(data.get("tool_use_id")) if type == "tool.result" else None
     return facets(type, data, tool=tool)
-
-
-def _moved_to(data: Mapping[str, Json]) -> int | None:
-    """Where a ``head.moved`` puts the head; None if it does not say so."""
-    match data:
-        case {"path": [*_, [int(), int() as target]]} | {"to": int() as target}:
-            return target
-    return None
 
 
 def _first_of_each_key(

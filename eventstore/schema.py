@@ -1,11 +1,11 @@
 """The tables of a store, and the triggers that make the log append-only.
 
-``events`` is the log. ``payloads`` keeps each large text once. ``sessions``, ``folds`` and the search
-tables are projections: they can be dropped and made again from the log.
+``events`` is the log. ``payloads`` keeps each large text once. ``sessions``, ``folds`` and the
+search tables are projections: they can be dropped and made again from the log.
 
 The triggers hold against any connection, also sqlite3's own shell. An ``INSERT OR REPLACE`` deletes
-the row in its way without firing delete triggers (unless ``recursive_triggers`` is on), so an insert
-over an existing row is refused before it happens.
+the row in its way without firing delete triggers (unless ``recursive_triggers`` is on), so an
+insert over an existing row is refused before it happens.
 """
 
 from __future__ import annotations
@@ -55,17 +55,22 @@ CREATE TABLE sessions (
     parent_kind TEXT,
     title TEXT,
     preview TEXT,
-    tags TEXT,
+    tags TEXT NOT NULL,
     cwd TEXT,
     origin TEXT,
     first INTEGER NOT NULL,
     last_version INTEGER NOT NULL,
     head INTEGER NOT NULL,
-    messages INTEGER NOT NULL DEFAULT 0,
-    tool_results INTEGER NOT NULL DEFAULT 0,
-    compactions INTEGER NOT NULL DEFAULT 0,
+    messages INTEGER NOT NULL,
+    tool_results INTEGER NOT NULL,
+    compactions INTEGER NOT NULL,
     started TEXT NOT NULL,
     last TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE checkpoints (
+    name TEXT PRIMARY KEY,
+    position INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE folds (

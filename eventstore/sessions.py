@@ -1,21 +1,28 @@
-"""The list of sessions: a projection kept beside the log, one row a session, updated with each append.
+"""The list of sessions: a projection that catches up with the log when somebody asks for it.
 
-It serves lists, names and the ancestry of forks without reading events, and could be made again
-from the log at any time; ``verify`` compares it with the log.
+An append does not pay for it. ``SessionList.refresh`` takes in what was recorded behind its
+checkpoint and stores the outcome; a store that may only be read is brought up to date in memory.
+The table can be dropped and made again from the log at any time.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from foldlog.eventstore.codec import dumps, loads
 from foldlog.eventstore.errors import AmbiguousName, SessionNotFound
 from foldlog.eventstore.events import Event, Json
+from foldlog.eventstore.facets import clean
+from foldlog.eventstore.reader import SELECT, Reader
+from foldlog.eventstore.sqlite import Connection
 
 PREVIEW_CHARS = 120
+"""How much of the first user message stands in for a title."""
+
+CHECKPOINT = "sessions"
+"""The name of this projection's checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,117 +70,205 @@ class SessionInfo:
 
 
 COLUMNS = tuple(field.name for field in fields(SessionInfo))
-_ADDED = ("messages", "tool_results", "compactions")
-_KEPT = ("parent", "parent_version", "parent_kind", "title", "tags", "cwd", "origin")
 UPSERT = (
-    f"INSERT INTO sessions ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-    " ON CONFLICT (session) DO UPDATE SET last_version = excluded.last_version, head = excluded.head,"
-    + "".join(f" {name} = {name} + excluded.{name}," for name in _ADDED)
-    + "".join(f" {name} = coalesce(excluded.{name}, {name})," for name in _KEPT)
-    + " preview = coalesce(preview, excluded.preview),"
-    " started = min(started, excluded.started), last = max(last, excluded.last)"
+    f"INSERT OR REPLACE INTO sessions ({', '.join(COLUMNS)})"
+    f" VALUES ({', '.join('?' * len(COLUMNS))})"
 )
 
+TELLING = ("session.started", "session.renamed", "session.tagged", "view.edited")
+"""The types whose data the list needs."""
 
-def summarize(events: Sequence[Event], head: int) -> list[Any]:
-    """The row that takes these new events of one session into the list, with the head after them."""
-    row: dict[str, Any] = dict.fromkeys(COLUMNS)
-    row.update(dict.fromkeys(_ADDED, 0))
-    for event in events:
-        _take(row, event)
-    times = [event.occurred for event in events]
-    last = events[-1]
-    row.update(
-        session=last.session,
-        first=events[0].version,
-        last_version=last.version,
-        head=head,
-        started=min(times),
-        last=max(times),
-    )
-    return list(row.values())
+COUNTS = """
+SELECT session, min(version), max(version),
+       count(*) FILTER (WHERE type IN ('message.user', 'message.assistant', 'message.system')),
+       count(*) FILTER (WHERE type = 'tool.result'),
+       min(at), max(at)
+FROM events WHERE position > ? AND position <= ? GROUP BY session
+"""
+
+PREVIEWED = 3
+"""How many of a session's first user messages are looked at for a preview."""
+
+TIMED = 20
+"""How many of a session's newest events are asked for the time that their source gives."""
 
 
-def inherit(db: sqlite3.Connection, fork: str, segments: Iterable[tuple[str, int, int]]) -> None:
-    """Count what a new fork shares with its ancestors as its own."""
-    counts = [
-        db.execute(
-            "SELECT count(*) FILTER (WHERE type LIKE 'message.%'),"
-            " count(*) FILTER (WHERE type = 'tool.result')"
-            " FROM events WHERE session = ? AND version BETWEEN ? AND ?",
-            segment,
-        ).fetchone()
-        for segment in segments
-    ]
-    messages, results = (sum(column) for column in zip(*counts, strict=True))
-    db.execute(
-        "UPDATE sessions SET messages = messages + ?, tool_results = tool_results + ?"
-        " WHERE session = ?",
-        (messages, results, fork),
-    )
+class SessionList:
+    """The sessions of a store, as far as the log has come."""
+
+    def __init__(self, connection: Connection, reader: Reader) -> None:
+        self._connection = connection
+        self._reader = reader
+
+    def all(self) -> list[SessionInfo]:
+        """All sessions, the one used last first."""
+        return sorted(
+            self.refresh().values(), key=lambda info: (info.last, info.session), reverse=True
+        )
+
+    def refresh(self) -> dict[str, SessionInfo]:
+        """The list as it is now; what is new is stored with it, where the store can be written."""
+        checkpoint, end = self._span()
+        known = self._stored()
+        changed = self._catch_up(known, checkpoint, end) if checkpoint < end else {}
+        if changed and not self._connection.read_only:
+            self._store(changed, checkpoint, end)
+        return known | changed
+
+    def find(self, name: str, cwd: str | None = None) -> str:
+        """The session that a person means: an id, a unique prefix of one, a title, or ``last``.
+
+        Raises:
+            SessionNotFound: Nothing answers to that name.
+            AmbiguousName: More than one session does.
+        """
+        if name != "last" and self._reader.last(name):
+            return name
+        infos = self.all()
+        if name == "last":
+            return _last_used(infos, cwd)
+        for found in (
+            [info.session for info in infos if info.session.startswith(name)],
+            [info.session for info in infos if info.title == name],
+        ):
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise AmbiguousName(
+                    f"{name!r} names {len(found)} sessions: {', '.join(found[:5])}"
+                    f"{', …' if len(found) > 5 else ''}. Say more of the id."
+                )
+        raise no_session(name)
+
+    def _span(self) -> tuple[int, int]:
+        """The checkpoint, and the position that the log has come to."""
+        return self._connection.rows(
+            "SELECT coalesce((SELECT position FROM checkpoints WHERE name = ?), 0),"
+            " coalesce(max(position), 0) FROM events",
+            (CHECKPOINT,),
+        )[0]
+
+    def _stored(self) -> dict[str, SessionInfo]:
+        rows = self._connection.rows(f"SELECT {', '.join(COLUMNS)} FROM sessions", ())
+        return {row[0]: _info(row) for row in rows}
+
+    def _store(self, changed: Mapping[str, SessionInfo], checkpoint: int, end: int) -> None:
+        """Store what changed, unless somebody else was faster."""
+        with self._connection.writing() as db:
+            if self._span()[0] == checkpoint:
+                db.executemany(UPSERT, [_row(info) for info in changed.values()])
+                db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", (CHECKPOINT, end))
+
+    def _catch_up(
+        self, known: Mapping[str, SessionInfo], checkpoint: int, end: int
+    ) -> dict[str, SessionInfo]:
+        """The sessions with events behind the checkpoint, brought up to date."""
+        changed: dict[str, SessionInfo] = {}
+        for session, first, last, messages, results, *times in self._connection.rows(
+            COUNTS, (checkpoint, end)
+        ):
+            info = known.get(session) or self._new(session, first)
+            changed[session] = replace(
+                info,
+                last_version=last,
+                head=self._reader.head(session, last),
+                messages=info.messages + messages,
+                tool_results=info.tool_results + results,
+                preview=info.preview or self._preview(session),
+                started=info.started or self._time(session, first, first) or times[0],
+                last=max(
+                    info.last, self._time(session, max(first, last - TIMED), last) or times[1]
+                ),
+            )
+        marks = ", ".join("?" * len(TELLING))
+        sql = (
+            f"{SELECT} WHERE position > ? AND position <= ? AND type IN ({marks}) ORDER BY position"
+        )
+        for event in self._reader.decode(self._connection.rows(sql, (checkpoint, end, *TELLING))):
+            changed[event.session] = _told(changed[event.session], event)
+        return changed
+
+    def _new(self, session: str, first: int) -> SessionInfo:
+        """A session that the list has not seen; a fork counts what it shares as its own."""
+        messages = results = 0
+        if first > 1:
+            messages, results = self._reader.count(session, first - 1)
+        return SessionInfo(session, first=first, messages=messages, tool_results=results)
+
+    def _preview(self, session: str) -> str | None:
+        events = self._reader.first(session, "message.user", PREVIEWED)
+        return next(filter(None, (_preview(event.data.get("content")) for event in events)), None)
+
+    def _time(self, session: str, first: int, last: int) -> str | None:
+        """The newest time that the source gives in these versions."""
+        events = self._reader.ranges(session, [(first, last)], None)
+        return max(
+            (str(e.meta["occurred"]) for e in events if e.meta.get("occurred")), default=None
+        )
 
 
-def _take(row: dict[str, Any], event: Event) -> None:
-    take = _TAKERS.get(event.type)
-    if take is not None:
-        take(row, event.data)
-
-
-def _take_started(row: dict[str, Any], data: dict[str, Json]) -> None:
-    row["title"], row["cwd"] = _text(data.get("title")), _text(data.get("cwd"))
-    if data.get("origin") is not None:
-        row["origin"] = dumps(data["origin"]).decode()
-    parent = data.get("parent")
-    if isinstance(parent, dict):
-        row["parent"], row["parent_kind"] = _text(parent.get("session")), _text(parent.get("kind"))
-        version = parent.get("version")
-        row["parent_version"] = version if isinstance(version, int) else None
-
-
-def _take_renamed(row: dict[str, Any], data: dict[str, Json]) -> None:
-    row["title"] = _text(data.get("title"))
-
-
-def _take_tags(row: dict[str, Any], data: dict[str, Json]) -> None:
-    tags = data.get("tags")
-    if isinstance(tags, list):
-        row["tags"] = dumps([tag for tag in tags if isinstance(tag, str)]).decode()
-
-
-def _take_user(row: dict[str, Any], data: dict[str, Json]) -> None:
-    row["messages"] += 1
-    if row["preview"] is None:
-        row["preview"] = _preview(data.get("content"))
-
-
-def _take_message(row: dict[str, Any], data: dict[str, Json]) -> None:
-    row["messages"] += 1
-
-
-def _take_result(row: dict[str, Any], data: dict[str, Json]) -> None:
-    row["tool_results"] += 1
-
-
-def _take_edit(row: dict[str, Any], data: dict[str, Json]) -> None:
+def _told(info: SessionInfo, event: Event) -> SessionInfo:
+    """What a telling event says of its session."""
+    data = event.data
+    if event.type == "session.started":
+        return _started(info, data)
+    if event.type == "session.renamed":
+        return replace(info, title=clean(data.get("title")))
+    if event.type == "session.tagged":
+        tags = data.get("tags")
+        return replace(info, tags=tuple(map(str, tags)) if isinstance(tags, list) else ())
     edits = data.get("edits")
     shown = (
-        [edit.get("shown") for edit in edits if isinstance(edit, dict)]
+        {edit.get("shown") for edit in edits if isinstance(edit, dict)}
         if isinstance(edits, list)
-        else []
+        else set()
     )
-    row["compactions"] += int("summary" in shown or "marker" in shown)
+    return replace(info, compactions=info.compactions + bool(shown & {"summary", "marker"}))
 
 
-_TAKERS: dict[str, Callable[[dict[str, Any], dict[str, Json]], None]] = {
-    "session.started": _take_started,
-    "session.renamed": _take_renamed,
-    "session.tagged": _take_tags,
-    "message.user": _take_user,
-    "message.assistant": _take_message,
-    "message.system": _take_message,
-    "tool.result": _take_result,
-    "view.edited": _take_edit,
-}
+def _started(info: SessionInfo, data: Mapping[str, Json]) -> SessionInfo:
+    parent = data.get("parent")
+    if not isinstance(parent, dict):
+        parent = {}
+    version = parent.get("version")
+    return replace(
+        info,
+        title=clean(data.get("title")) or info.title,
+        cwd=clean(data.get("cwd")),
+        origin=data.get("origin"),
+        parent=clean(parent.get("session")),
+        parent_version=version if isinstance(version, int) else None,
+        parent_kind=clean(parent.get("kind")),
+    )
+
+
+def no_session(name: str) -> SessionNotFound:
+    """The error for a name that nothing answers to."""
+    return SessionNotFound(
+        f"no session is called {name!r}. `foldlog sessions` lists what there is."
+    )
+
+
+def _last_used(infos: Iterable[SessionInfo], cwd: str | None) -> str:
+    own = [info for info in infos if info.parent_kind != "subagent"]
+    here = [info for info in own if cwd and info.cwd == cwd]
+    if not own:
+        raise SessionNotFound("there is no session yet. Import one with `foldlog import`.")
+    return (here or own)[0].session
+
+
+def _info(row: tuple[Any, ...]) -> SessionInfo:
+    values = dict(zip(COLUMNS, row, strict=True))
+    return SessionInfo(
+        **values | {"tags": tuple(loads(values["tags"])), "origin": loads(values["origin"])}
+    )
+
+
+def _row(info: SessionInfo) -> tuple[Any, ...]:
+    values = {name: getattr(info, name) for name in COLUMNS}
+    for name in ("tags", "origin"):
+        values[name] = dumps(values[name]).decode()
+    return tuple(values.values())
 
 
 def _preview(content: Json) -> str | None:
@@ -182,59 +277,4 @@ def _preview(content: Json) -> str | None:
         content = next((text for text in texts if isinstance(text, str) and text.strip()), None)
     if not isinstance(content, str) or not content.strip():
         return None
-    return (
-        " ".join(content[: 4 * PREVIEW_CHARS].split())[:PREVIEW_CHARS]
-        .encode(errors="replace")
-        .decode()
-    )
-
-
-def _text(value: Json) -> str | None:
-    return value.encode(errors="replace").decode() if isinstance(value, str) else None
-
-
-def listed(
-    db: sqlite3.Connection, where: str = "1", arguments: Sequence[Any] = ()
-) -> list[SessionInfo]:
-    """The sessions that satisfy an SQL condition, the newest first."""
-    sql = f"SELECT {', '.join(COLUMNS)} FROM sessions WHERE {where} ORDER BY last DESC, session"
-    return [_info(row) for row in db.execute(sql, arguments)]
-
-
-def _info(row: tuple[Any, ...]) -> SessionInfo:
-    values = dict(zip(COLUMNS, row, strict=True))
-    values["tags"] = tuple(loads(values["tags"])) if values["tags"] else ()
-    values["origin"] = loads(values["origin"]) if values["origin"] else None
-    return SessionInfo(**values)
-
-
-def find(db: sqlite3.Connection, name: str, cwd: str | None = None) -> str:
-    """The session that a person means: an id, a unique prefix of one, a title, or ``last``.
-
-    Raises:
-        SessionNotFound: Nothing answers to that name.
-        AmbiguousName: More than one session does.
-    """
-    if name == "last":
-        return _last_used(db, cwd)
-    if listed(db, "session = ?", [name]):
-        return name
-    end = name + "\U0010ffff"
-    for where, arguments in (("session >= ? AND session < ?", [name, end]), ("title = ?", [name])):
-        found = [info.session for info in listed(db, where, arguments)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            shown = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
-            raise AmbiguousName(
-                f"{name!r} names {len(found)} sessions: {shown}. Say more of the id."
-            )
-    raise SessionNotFound(f"no session is called {name!r}. `foldlog sessions` lists what there is.")
-
-
-def _last_used(db: sqlite3.Connection, cwd: str | None) -> str:
-    own = "coalesce(parent_kind, '') <> 'subagent'"
-    found = (listed(db, f"{own} AND cwd = ?", [cwd]) if cwd else []) or listed(db, own)
-    if not found:
-        raise SessionNotFound("there is no session yet. Import one with `foldlog import`.")
-    return found[0].session
+    return clean(" ".join(content[: 4 * PREVIEW_CHARS].split())[:PREVIEW_CHARS])

@@ -1,9 +1,9 @@
 """One SQLite file: opening it safely, writing to it alone, reading it in batches.
 
 The connection is in WAL mode with ``synchronous=FULL``: an append is one transaction and one fsync,
-and when it returns, the events are on disk. A writer takes the lock with ``BEGIN IMMEDIATE``, so that
-what it reads before it writes cannot change under it. While another writer holds the lock it asks
-again after fractions of a millisecond: SQLite's own busy handler soon sleeps for a hundred.
+and when it returns, the events are on disk. A writer takes the lock with ``BEGIN IMMEDIATE``, so
+that what it reads before it writes cannot change under it. While another writer holds the lock it
+asks again after fractions of a millisecond: SQLite's own busy handler soon sleeps for a hundred.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ Synchronous = Literal["FULL", "NORMAL"]
 
 MAGIC = b"SQLite format 3\0"
 FIRST_WAIT, LONGEST_WAIT = 0.0001, 0.002
-"""Seconds between two tries for the lock: about a commit's length at first (benchmarks/README.md)."""
+"""Seconds between two tries for the lock: about a commit's length at first
+(benchmarks/README.md)."""
 
 BATCH = 500
 """Rows read at a time: enough to make the statement's cost vanish, few enough to stay lazy."""
@@ -121,6 +122,16 @@ class Connection:
         """The connection for a read, with errors translated."""
         with self.lock, translated(self.path):
             yield self.db
+
+    def reader(self) -> sqlite3.Connection:
+        """A second connection that only reads; for a store in memory, a copy of it."""
+        if self.path == ":memory:":
+            copy = _open(":memory:")
+            with self.lock:
+                self.db.backup(copy)
+            return copy
+        with translated(self.path):
+            return _connect(self.path, create=False, read_only=True)
 
     def rows(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
         """All rows of a query."""

@@ -13,13 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from foldlog.eventstore import codec, sessions, sqlite
+from foldlog.eventstore import codec, sqlite
 from foldlog.eventstore.ancestry import Ancestry
-from foldlog.eventstore.errors import SessionNotFound, VersionNotFound
+from foldlog.eventstore.errors import VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.reader import Reader
 from foldlog.eventstore.recorder import Recorder, check_name
-from foldlog.eventstore.sessions import SessionInfo
+from foldlog.eventstore.sessions import SessionInfo, SessionList, no_session
 from foldlog.eventstore.sqlite import Connection, Synchronous
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class EventStore:
         self._ancestry = Ancestry(self._connection)
         self._reader = Reader(self._connection, self._ancestry)
         self._recorder = Recorder(self._connection, self._reader, clock or _now)
+        self._sessions = SessionList(self._connection, self._reader)
         self._compressor = codec.Compressor()
 
     def __enter__(self) -> Self:
@@ -142,7 +143,7 @@ class EventStore:
         """
         last = self.last(session)
         if not last:
-            raise _no_session(session)
+            raise no_session(session)
         return self.read_ranges(
             session, [(after + 1, min(last, last if until is None else until))], types
         )
@@ -168,7 +169,7 @@ class EventStore:
             return event
         last = self.last(session)
         if not last:
-            raise _no_session(session)
+            raise no_session(session)
         raise VersionNotFound(f"session {session!r} has the versions 1 to {last}, not {version}.")
 
     def _event_at(self, session: str, version: int) -> Event | None:
@@ -176,10 +177,7 @@ class EventStore:
 
     def last(self, session: str) -> int:
         """The highest version of a session; 0 when there is no such session."""
-        rows = self._connection.rows(
-            "SELECT version FROM events WHERE session = ? ORDER BY version DESC LIMIT 1", (session,)
-        )
-        return int(rows[0][0]) if rows else 0
+        return self._reader.last(session)
 
     def exists(self, session: str) -> bool:
         """Whether anything was recorded under that id."""
@@ -193,8 +191,7 @@ class EventStore:
 
     def sessions(self) -> list[SessionInfo]:
         """All sessions, the one used last first."""
-        with self._connection.reading() as db:
-            return sessions.listed(db)
+        return self._sessions.all()
 
     def session(self, session: str) -> SessionInfo:
         """What the list tells of one session.
@@ -202,11 +199,10 @@ class EventStore:
         Raises:
             SessionNotFound: There is no such session.
         """
-        with self._connection.reading() as db:
-            found = sessions.listed(db, "session = ?", [session])
-        if not found:
-            raise _no_session(session)
-        return found[0]
+        info = self._sessions.refresh().get(session)
+        if info is None:
+            raise no_session(session)
+        return info
 
     def find_session(self, name: str, *, cwd: str | None = None) -> str:
         """The id of the session that a person means: an id, a unique prefix, a title, or ``last``.
@@ -218,8 +214,7 @@ class EventStore:
             SessionNotFound: Nothing answers to that name.
             AmbiguousName: More than one session does.
         """
-        with self._connection.reading() as db:
-            return sessions.find(db, name, cwd)
+        return self._sessions.find(name, cwd)
 
     def fork(
         self,
@@ -247,7 +242,7 @@ class EventStore:
             "parent": {"session": session, "version": parent.version, "kind": "fork"},
         }
         draft = EventDraft("session.started", {k: v for k, v in data.items() if v is not None})
-        return self._recorder.start_fork(name, draft, session, parent)
+        return self._recorder.start_fork(name, draft, parent)
 
     # -- the fold's cache --------------------------------------------------------------------
 
@@ -269,8 +264,8 @@ class EventStore:
             packed = self._compressor.pack(codec.dumps(state))
             with self._connection.writing() as db:
                 db.execute(
-                    "INSERT INTO folds (session, version, state) VALUES (?, ?, ?) ON CONFLICT (session)"
-                    " DO UPDATE SET version = excluded.version, state = excluded.state"
+                    "INSERT INTO folds (session, version, state) VALUES (?, ?, ?)"
+                    " ON CONFLICT (session) DO UPDATE SET version = excluded.version, state = excluded.state"
                     " WHERE excluded.version > version",
                     (session, version, packed),
                 )
@@ -283,17 +278,24 @@ class EventStore:
         Args:
             session: Only this one; all without.
             expect: The hash that the session's last event must have: finds a cut-off tail.
+
+        Raises:
+            SessionNotFound: There is no such session.
         """
-        from foldlog.eventstore.verify import verify
+        from foldlog.eventstore.verify import Verifier
 
-        names = [session] if session else [info.session for info in self.sessions()]
-        for name in names:
-            yield verify(self, name, expect)
+        verifier = Verifier(self._connection, self._ancestry)
+        for name in [session] if session else list(self._sessions.refresh()):
+            yield verifier.verify(name, expect)
 
-    def backup(self, target: Path) -> None:
-        """A consistent copy of the store at a new path, while others write."""
+    def backup(self, target: str | Path) -> None:
+        """A consistent copy of the store at a new path, while others write.
+
+        Raises:
+            StoreError: There is a file at that path already.
+        """
         with self._connection.reading() as db:
-            sqlite.backup(db, target)
+            sqlite.backup(db, Path(target))
 
     def search(
         self,
@@ -303,11 +305,28 @@ class EventStore:
         types: Collection[str] | None = None,
         tool: str | None = None,
         limit: int = 50,
+        progress: Callable[[int, int], None] | None = None,
     ) -> list[Hit]:
-        """Where something was said, in any language, also inside compressed payloads."""
-        from foldlog.eventstore.search import search
+        """Where something was said, the newest first: in any language, also in compressed payloads.
 
-        return search(self, text, session=session, types=types, tool=tool, limit=limit)
+        The index catches up with the log first.
+
+        Args:
+            text: Words that must all occur; ``"several words"`` in this order; ``begin*`` for words
+                that begin so.
+            session: Only there, and in what it inherits.
+            types: Only in events of these types.
+            tool: Only in calls of this tool and their results.
+            limit: How many at the most.
+            progress: Told how many of how many events are indexed, while the index catches up.
+
+        Raises:
+            StoreError: There is no word in ``text``.
+        """
+        from foldlog.eventstore.search import Search
+
+        search = Search(self._connection, self._reader, self._ancestry)
+        return search.find(text, session, types, tool, limit, progress or (lambda done, all: None))
 
     def sql(self, query: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         """Run a query that only reads: its column names, and its rows.
@@ -315,15 +334,10 @@ class EventStore:
         Raises:
             StoreError: It is no query, or it would change something.
         """
-        from foldlog.eventstore.query import query as run
+        from foldlog.eventstore.query import run
 
-        return run(self, query)
-
-
-def _no_session(session: str) -> SessionNotFound:
-    return SessionNotFound(
-        f"no session is called {session!r}. `foldlog sessions` lists what there is."
-    )
+        self._sessions.refresh()
+        return run(self._connection, query)
 
 
 def _now() -> str:

@@ -1,0 +1,1 @@
+"""foldlog's SQL functions for other programs that open its stores."""

@@ -1,0 +1,126 @@
+"""SQL for people: functions that decode what is compressed, and queries that cannot write.
+
+The functions are registered for ``foldlog sql``, for sqlite-utils and for Datasette:
+
+* ``foldlog_data(position)``, ``foldlog_meta(position)``: a body as JSON text, payloads included;
+* ``foldlog_text(position)``: what was said, as plain text;
+* ``foldlog_payload(digest)``: the text of a payload;
+* ``foldlog_hash(hash)``: a hash or a digest as ``sha256:…``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from foldlog.eventstore import codec
+from foldlog.eventstore.chain import hash_name
+from foldlog.eventstore.errors import StoreError
+from foldlog.eventstore.sqlite import Connection
+from foldlog.eventstore.text import text_of
+
+READS = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "data_version"}
+"""Pragmas that only tell."""
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Add the functions to a connection."""
+    bodies = _Bodies(connection)
+    connection.create_function("foldlog_data", 1, bodies.json("data"))
+    connection.create_function("foldlog_meta", 1, bodies.json("meta"))
+    connection.create_function("foldlog_text", 1, bodies.text)
+    connection.create_function("foldlog_payload", 1, bodies.payload)
+    connection.create_function("foldlog_hash", 1, _hash, deterministic=True)
+
+
+class _Bodies:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._compressor = codec.Compressor()
+
+    def json(self, part: str) -> Callable[[int], str | None]:
+        def decode(position: int) -> str | None:
+            body = self._body(part, position)
+            return None if body is None else codec.dumps(body).decode()
+
+        return decode
+
+    def text(self, position: int) -> str | None:
+        row = self._connection.execute(
+            "SELECT type FROM events WHERE position = ?", (position,)
+        ).fetchone()
+        if row is None:
+            return None
+        return codec.encode_text(text_of(row[0], self._body("data", position))).decode(
+            errors="replace"
+        )
+
+    def payload(self, digest: bytes) -> str | None:
+        row = self._connection.execute(
+            "SELECT body FROM payloads WHERE digest = ?", (digest,)
+        ).fetchone()
+        if row is None:
+            return None
+        return codec.encode_text(self._compressor.text(row[0])).decode(errors="replace")
+
+    def _body(self, part: str, position: int) -> Any:
+        row = self._connection.execute(
+            f"SELECT {part}, refs FROM events WHERE position = ?", (position,)
+        ).fetchone()
+        if row is None:
+            return None
+        body, holes = codec.unseal(self._compressor.unpack(row[0]), row[1])
+        codec.fill(holes, {hole.digest: self._payload_text(hole.digest) for hole in holes})
+        return body
+
+    def _payload_text(self, digest: bytes) -> str:
+        row = self._connection.execute(
+            "SELECT body FROM payloads WHERE digest = ?", (digest,)
+        ).fetchone()
+        return self._compressor.text(row[0]) if row else ""
+
+
+def _hash(value: bytes | None) -> str | None:
+    return None if value is None else hash_name(value)
+
+
+def run(store: Connection, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Run a query that only reads, on a connection of its own: its column names, and its rows.
+
+    Raises:
+        StoreError: It is no query, or it would change something.
+    """
+    connection = store.reader()
+    register(connection)
+    connection.execute("PRAGMA query_only = ON")
+    connection.set_authorizer(_authorize)
+    try:
+        cursor = connection.execute(sql)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise StoreError(
+            f"the query failed: {error}. One statement that reads is run, nothing else."
+        ) from error
+    if cursor.description is None:
+        raise StoreError("that statement returns no rows. Only queries that read are run.")
+    return [column[0] for column in cursor.description], _rows(connection, cursor)
+
+
+def _rows(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+    try:
+        yield from cursor
+    except sqlite3.Error as error:
+        raise StoreError(f"the query failed: {error}.") from error
+    finally:
+        connection.close()
+
+
+def _authorize(action: int, first: str | None, *_: str | None) -> int:
+    allowed = action in READS or (action == sqlite3.SQLITE_PRAGMA and first in PRAGMAS)
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY

@@ -1,0 +1,262 @@
+"""Full-text search: an index that catches up with the log when somebody searches.
+
+The index is SQLite's FTS5, without a copy of the text, one row an event with text. Two things are
+done to a text before it is indexed, and to a query likewise:
+
+* a Chinese, Japanese or Korean character is a word of its own, so that a word of two characters is
+  found as two neighbours, wherever it stands;
+* an identifier such as ``parseConfigFile`` is found whole and by its parts (``snake_case`` falls
+  into its parts by itself).
+
+A store that may only be read is searched all the same: what its index lacks is indexed in memory.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from foldlog.eventstore.ancestry import Ancestry
+from foldlog.eventstore.errors import StoreError
+from foldlog.eventstore.events import Event
+from foldlog.eventstore.facets import clean
+from foldlog.eventstore.reader import Reader
+from foldlog.eventstore.sqlite import Connection
+from foldlog.eventstore.text import FIELDS, text_of
+
+CHECKPOINT = "search"
+"""The name of this projection's checkpoint."""
+
+CHUNK = 1000
+"""Events indexed in one transaction: a killed search loses no more than that much of its work."""
+
+CONTEXT = 60
+"""Characters of a snippet on either side of what was found."""
+
+TABLE = """
+CREATE VIRTUAL TABLE IF NOT EXISTS search
+USING fts5 (text, parts, content = '', tokenize = "unicode61 remove_diacritics 2")
+"""
+
+IDEOGRAPHS = re.compile(
+    "(["
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # kana and iteration marks
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul
+    "])"
+)
+CAMEL = re.compile(r"\b[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Z][A-Z][a-z])[A-Za-z0-9]*")
+HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+TERM = re.compile(r'"([^"]*)"|(\S+)')
+WORD = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One event in which something was found.
+
+    Attributes:
+        session, version, type: Which event.
+        at: When it happened.
+        tool: The tool it calls or answers.
+        snippet: The text around what was found, on one line.
+    """
+
+    session: str
+    version: int
+    type: str
+    at: str
+    tool: str | None
+    snippet: str
+
+
+class Search:
+    """The full-text index of a store."""
+
+    def __init__(self, connection: Connection, reader: Reader, ancestry: Ancestry) -> None:
+        self._connection = connection
+        self._reader = reader
+        self._ancestry = ancestry
+
+    def find(
+        self,
+        text: str,
+        session: str | None,
+        types: Collection[str] | None,
+        tool: str | None,
+        limit: int,
+        progress: Callable[[int, int], None],
+    ) -> list[Hit]:
+        """Where the terms of ``text`` occur; the parameters are those of ``EventStore.search``."""
+        terms = parse(text)
+        match = " AND ".join(term.match for term in terms)
+        where, arguments = self._conditions(session, types, tool)
+        with self._index(progress) as index:
+            found = index.execute(
+                "SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid DESC", (match,)
+            )
+            positions = (row[0] for row in found)
+            return list(islice(self._hits(positions, where, arguments, terms), limit))
+
+    def _hits(
+        self, positions: Iterator[int], where: str, arguments: list[Any], terms: list[Term]
+    ) -> Iterator[Hit]:
+        """Look at a chunk of positions at a time, since few are wanted of many."""
+        size = CHUNK // 10
+        while chunk := list(islice(positions, size)):
+            marks = ", ".join("?" * len(chunk))
+            rows = self._connection.rows(
+                f"SELECT session, version, tool FROM events WHERE position IN ({marks}){where}"
+                " ORDER BY position DESC",
+                [*chunk, *arguments],
+            )
+            for session, version, tool in rows:
+                (event,) = self._reader.recorded(session, version)
+                snippet = excerpt(text_of(event.type, event.data), terms)
+                yield Hit(session, version, event.type, event.occurred, tool, snippet)
+
+    def _conditions(
+        self, session: str | None, types: Collection[str] | None, tool: str | None
+    ) -> tuple[str, list[Any]]:
+        where, arguments = "", []
+        if session is not None:
+            segments = self._ancestry.of(session)
+            part = " OR ".join(["session = ? AND version BETWEEN ? AND ?"] * len(segments))
+            where += f" AND ({part})"
+            arguments += [value for segment in segments for value in segment]
+        if types is not None:
+            where += f" AND type IN ({', '.join('?' * len(types))})"
+            arguments += types
+        if tool is not None:
+            where += " AND ',' || tool || ',' LIKE '%,' || ? || ',%'"
+            arguments.append(tool)
+        return where, arguments
+
+    def _index(self, progress: Callable[[int, int], None]) -> _Index:
+        if self._connection.read_only:
+            return _Index.in_memory(self._reader.everything(0))
+        self._catch_up(progress)
+        return _Index(self._connection.db, self._connection.lock)
+
+    def _catch_up(self, progress: Callable[[int, int], None]) -> None:
+        """Index what was recorded since, a chunk a transaction."""
+        with self._connection.writing() as db:
+            _create(db)
+        while True:
+            done, last = self._span()
+            progress(done, last)
+            events = list(islice(self._reader.everything(done), CHUNK))
+            if not events:
+                return
+            rows = [row for event in events if (row := _row(event))]
+            with self._connection.writing() as db:
+                if self._span()[0] == done:
+                    db.executemany("INSERT INTO search (rowid, text, parts) VALUES (?, ?, ?)", rows)
+                    db.execute(
+                        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?)",
+                        (CHECKPOINT, events[-1].position),
+                    )
+
+    def _span(self) -> tuple[int, int]:
+        return self._connection.rows(
+            "SELECT coalesce((SELECT position FROM checkpoints WHERE name = ?), 0),"
+            " coalesce(max(position), 0) FROM events",
+            (CHECKPOINT,),
+        )[0]
+
+
+class _Index:
+    """A connection that holds an index, for the length of a search."""
+
+    def __init__(self, db: sqlite3.Connection, lock: Any) -> None:
+        self._db = db
+        self._lock = lock
+
+    @classmethod
+    def in_memory(cls, events: Iterable[Event]) -> _Index:
+        """The index of a store that cannot be written."""
+        from threading import RLock
+
+        db = sqlite3.connect(":memory:")
+        _create(db)
+        rows = (row for event in events if (row := _row(event)))
+        db.executemany("INSERT INTO search (rowid, text, parts) VALUES (?, ?, ?)", rows)
+        return cls(db, RLock())
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._lock.acquire()
+        return self._db
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or phrase of a query: as FTS5 takes it, and as a person wrote it."""
+
+    match: str
+    written: str
+
+
+def parse(text: str) -> list[Term]:
+    """The terms of a query.
+
+    Raises:
+        StoreError: There is no word in it.
+    """
+    terms = []
+    for phrase, word in TERM.findall(text):
+        written, prefix = phrase or word.rstrip("*"), "*" if word.endswith("*") else ""
+        spaced = spread(written).replace('"', " ")
+        if WORD.search(spaced):
+            terms.append(Term(f'"{spaced}"{prefix}', written))
+    if not terms:
+        raise StoreError(f"there is no word to look for in {text!r}. Search for letters or digits.")
+    return terms
+
+
+def spread(text: str) -> str:
+    """The text with each Chinese, Japanese or Korean character as a word of its own."""
+    return (clean(text) or "").replace("\0", " ") if text.isascii() else _spread(clean(text) or "")
+
+
+def _spread(text: str) -> str:
+    return IDEOGRAPHS.sub(r" \1 ", text).replace("\0", " ")
+
+
+def parts(text: str) -> str:
+    """The parts of the identifiers in camel case that occur in a text, each identifier once."""
+    identifiers = dict.fromkeys(CAMEL.findall(text))
+    return " ".join(part for identifier in identifiers for part in HUMP.findall(identifier))
+
+
+def excerpt(text: str, terms: Iterable[Term]) -> str:
+    """The text around the first term that is found as it was written, on one line."""
+    folded = text.casefold()
+    places = (folded.find(term.written.casefold()) for term in terms)
+    place = next((place for place in places if place >= 0), 0)
+    start = max(0, place - CONTEXT)
+    end = place + 2 * CONTEXT
+    shown = " ".join(text[start:end].split())
+    return ("…" if start else "") + shown + ("…" if end < len(text) else "")
+
+
+def _row(event: Event) -> tuple[int, str, str] | None:
+    if event.type not in FIELDS:
+        return None
+    text = text_of(event.type, event.data)
+    return (event.position, spread(text), parts(text)) if text else None
+
+
+def _create(db: sqlite3.Connection) -> None:
+    try:
+        db.execute(TABLE)
+    except sqlite3.OperationalError as error:
+        if "fts5" not in str(error):
+            raise
+        raise StoreError("this Python's SQLite was built without FTS5. Search needs it.") from error

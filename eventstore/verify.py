@@ -1,0 +1,167 @@
+"""Derive everything anew and compare: hashes, order, columns, payloads.
+
+Nothing is repaired. A problem names its version; behind a broken event the chain is followed from
+what is stored, so that a second break is seen as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from foldlog.eventstore import codec
+from foldlog.eventstore.ancestry import Ancestry, Segment
+from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
+from foldlog.eventstore.errors import SessionNotFound
+from foldlog.eventstore.facets import calls_in, clean, facets
+from foldlog.eventstore.sqlite import Connection, Row
+
+BATCH = 500
+
+SELECT = f"SELECT {', '.join(Row._fields)} FROM events"
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What was found of one session.
+
+    Attributes:
+        session: Its id. ok: Whether there is no problem. events: How many were looked at, with
+        those that a fork inherits. erased: How many of their payloads were erased on purpose.
+        head_hash: The hash of the last event: keep it elsewhere, and ``expect`` finds a cut-off
+        tail. problems: (version, problem), in order.
+    """
+
+    session: str
+    events: int = 0
+    erased: int = 0
+    head_hash: str = ""
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no problem."""
+        return not self.problems
+
+
+class Verifier:
+    """Verifies sessions of one store; payloads that several share are looked at once."""
+
+    def __init__(self, connection: Connection, ancestry: Ancestry) -> None:
+        self._connection = connection
+        self._ancestry = ancestry
+        self._compressor = codec.Compressor()
+        self._payloads: dict[bytes, str | None] = {}
+
+    def verify(self, session: str, expect: str | None = None) -> Verdict:
+        """Look at every event of a session.
+
+        Args:
+            expect: The hash that the last event must have, as ``head_hash`` told it.
+        """
+        verdict = Verdict(session)
+        names: dict[str, str] = {}
+        previous, version = GENESIS, 0
+        for row in self._rows(session):
+            verdict.events += 1
+            for problem in self._problems(row, previous, version + 1, names):
+                verdict.problems.append((row.version, problem))
+            previous, version = row.hash, row.version
+        if not verdict.events:
+            raise SessionNotFound(
+                f"no session is called {session!r}. `foldlog sessions` lists what there is."
+            )
+        verdict.head_hash = hash_name(previous)
+        if expect is not None and expect != verdict.head_hash:
+            problem = f"the last event's hash is not {expect}: the tail is cut off or changed"
+            verdict.problems.append((version, problem))
+        return verdict
+
+    def _rows(self, session: str) -> Iterator[Row]:
+        for segment in self._ancestry.of(session):
+            yield from self._segment(segment)
+
+    def _segment(self, segment: Segment) -> Iterator[Row]:
+        where = "session = ? AND version > ? AND version <= ?"
+        sql = f"{SELECT} WHERE {where} ORDER BY version LIMIT {BATCH}"
+        after = segment.first - 1
+        while rows := self._connection.rows(sql, (segment.session, after, segment.last)):
+            self._load_payloads([row for row in map(Row._make, rows) if row.refs])
+            yield from map(Row._make, rows)
+            after = rows[-1][Row._fields.index("version")]
+
+    def _problems(
+        self, row: Row, previous: bytes, expected: int, names: dict[str, str]
+    ) -> Iterator[str]:
+        if row.version != expected:
+            yield f"version {expected} is missing before it"
+        try:
+            data, meta = self._skeleton(row.data), self._skeleton(row.meta)
+            body = self._body(row, data)
+            self._body(row, meta)
+        except (ValueError, TypeError) as error:
+            yield f"its body is damaged: {error}"
+            return
+        header = (row.session, row.version, row.type, row.schema, row.at, row.key)
+        if event_hash(previous, *header, data, meta, row.refs or b"") != row.hash:
+            yield "its hash does not follow from its predecessor and its contents"
+        yield from self._column_problems(row, body, names)
+        for start in range(0, len(row.refs or b""), codec.DIGEST_BYTES):
+            name = row.refs[start : start + codec.DIGEST_BYTES]  # type: ignore[index]
+            if problem := self._payloads.get(name, "is missing"):
+                yield f"its payload {hash_name(name)} {problem}"
+
+    def _column_problems(self, row: Row, body: Any, names: dict[str, str]) -> Iterator[str]:
+        calls = calls_in(body) if row.type == "message.assistant" else {}
+        tool = (
+            names.get(clean(body.get("tool_use_id")) or "") if row.type == "tool.result" else None
+        )
+        derived = facets(row.type, body, calls=calls, tool=tool)
+        names.update(calls)
+        for column, value in derived._asdict().items():
+            if getattr(row, column) != value:
+                yield f"its column {column} is {getattr(row, column)!r}, its data says {value!r}"
+
+    def _load_payloads(self, rows: list[Row]) -> None:
+        """Look at the payloads of these rows that were not looked at before."""
+        size = codec.DIGEST_BYTES
+        names = {
+            row.refs[start : start + size]  # type: ignore[index]
+            for row in rows
+            for start in range(0, len(row.refs or b""), size)
+        }
+        wanted = list(names - self._payloads.keys())
+        for start in range(0, len(wanted), BATCH):
+            part = wanted[start : start + BATCH]
+            marks = ", ".join("?" * len(part))
+            sql = f"SELECT digest, body, bytes FROM payloads WHERE digest IN ({marks})"
+            for name, body, length in self._connection.rows(sql, part):
+                self._payloads[name] = self._payload_problem(name, body, length)
+
+    def _payload_problem(self, name: bytes, stored: Any, length: int) -> str | None:
+        try:
+            content = self._skeleton(stored)
+        except (ValueError, TypeError) as error:
+            return f"is damaged: {error}"
+        if sha256(content).digest() != name or len(content) != length:
+            return "has other content than its digest says"
+        return None
+
+    def _skeleton(self, stored: codec.Stored) -> bytes:
+        content = self._compressor.unpack(stored)
+        return content.encode() if isinstance(content, str) else content
+
+    def _body(self, row: Row, skeleton: bytes) -> Any:
+        """The body with its references left open: the columns need only what is small."""
+        body, holes = codec.unseal(skeleton, row.refs)
+        codec.fill(holes, _Anything())
+        return body
+
+
+class _Anything(dict[bytes, str]):
+    """Any payload, as if it were empty."""
+
+    def __missing__(self, name: bytes) -> str:
+        return ""
