@@ -265,7 +265,8 @@ class EventStore:
             with self._connection.writing() as db:
                 db.execute(
                     "INSERT INTO folds (session, version, state) VALUES (?, ?, ?)"
-                    " ON CONFLICT (session) DO UPDATE SET version = excluded.version, state = excluded.state"
+                    " ON CONFLICT (session)"
+                    " DO UPDATE SET version = excluded.version, state = excluded.state"
                     " WHERE excluded.version > version",
                     (session, version, packed),
                 )
