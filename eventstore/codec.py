@@ -113,12 +113,17 @@ def seal(data: Mapping[str, Json], meta: Mapping[str, Json]) -> Sealed:
     numbers: dict[bytes, int] = {}
     payloads: dict[bytes, bytes] = {}
     try:
-        skeleton = dumps(_replace(data, numbers, payloads))
-        return Sealed(
-            skeleton, dumps(_replace(meta, numbers, payloads)) if meta else b"{}", payloads
-        )
+        skeleton = _skeleton(data, numbers, payloads)
+        return Sealed(skeleton, _skeleton(meta, numbers, payloads) if meta else b"{}", payloads)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _skeleton(body: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> bytes:
+    encoded = dumps(body)
+    if len(encoded) < PAYLOAD_BYTES and b'"$' not in encoded:
+        return encoded  # too short to hold a payload: most bodies are
+    return dumps(_replace(body, numbers, payloads))
 
 
 class Hole(NamedTuple):

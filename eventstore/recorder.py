@@ -24,7 +24,10 @@ REMEMBERED_PAYLOADS = 8192
 REMEMBERED_SESSIONS = 64
 """How many sessions' calls are kept in memory."""
 
-TAIL = "SELECT version, hash FROM events WHERE session = ? ORDER BY version DESC LIMIT 1"
+TAIL = (
+    "SELECT version, hash, (SELECT max(position) FROM events) FROM events"
+    " WHERE session = ? ORDER BY version DESC LIMIT 1"
+)
 POSITION = "SELECT coalesce(max(position), 0) FROM events"
 
 
@@ -36,6 +39,14 @@ class Prepared(NamedTuple):
     data: codec.Stored
     meta: codec.Stored
     payloads: list[tuple[bytes, int, codec.Stored]]
+
+
+class Tail(NamedTuple):
+    """What an append follows: the session's last event, and the store's last position."""
+
+    version: int
+    hash: bytes
+    position: int
 
 
 class Recorder:
@@ -73,21 +84,22 @@ class Recorder:
         with self._connection.lock:
             prepared = self._prepare(draft)
             with self._connection.writing() as db:
-                last, _ = _tail(db, fork)
+                last, _, position = _tail(db, fork)
                 if last:
                     raise VersionConflict(fork, 0, last)
                 behind = bytes.fromhex(parent.hash.removeprefix("sha256:"))
-                (event,) = self._insert(db, fork, [prepared], parent.version, behind)
+                tail = Tail(parent.version, behind, position)
+                (event,) = self._insert(db, fork, [prepared], tail)
         self._names.pop(fork, None)
         return event
 
     def _append_fresh(
         self, db: sqlite3.Connection, session: str, fresh: list[Prepared], expected: int | None
     ) -> list[Event]:
-        last, previous = _tail(db, session)
-        if expected is not None and expected != last:
-            raise VersionConflict(session, expected, last)
-        return self._insert(db, session, fresh, last, previous)
+        tail = _tail(db, session)
+        if expected is not None and expected != tail.version:
+            raise VersionConflict(session, expected, tail.version)
+        return self._insert(db, session, fresh, tail)
 
     def _prepare(self, draft: EventDraft) -> Prepared:
         check_name("type of an event", draft.type)
@@ -109,15 +121,10 @@ class Recorder:
         return Prepared(draft, sealed, pack(sealed.data), meta, payloads)
 
     def _insert(
-        self,
-        db: sqlite3.Connection,
-        session: str,
-        fresh: Sequence[Prepared],
-        last: int,
-        previous: bytes,
+        self, db: sqlite3.Connection, session: str, fresh: Sequence[Prepared], tail: Tail
     ) -> list[Event]:
         at = self._clock()
-        position: int = db.execute(POSITION).fetchone()[0]
+        last, previous, position = tail
         names = self._tool_names(session, last)
         rows, events = [], []
         for version, (draft, sealed, data, meta, _) in enumerate(fresh, last + 1):
@@ -180,8 +187,9 @@ def check_name(what: str, name: object) -> None:
             raise InvalidDraft(f"the {what} {name!r:.80} is not valid Unicode.") from None
 
 
-def _tail(db: sqlite3.Connection, session: str) -> tuple[int, bytes]:
-    return db.execute(TAIL, (session,)).fetchone() or (0, GENESIS)
+def _tail(db: sqlite3.Connection, session: str) -> Tail:
+    row = db.execute(TAIL, (session,)).fetchone()
+    return Tail(*row) if row else Tail(0, GENESIS, db.execute(POSITION).fetchone()[0])
 
 
 def _event(

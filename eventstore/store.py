@@ -6,9 +6,9 @@ This is the door; behind it ``recorder`` turns drafts into rows, ``reader`` turn
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -65,7 +65,7 @@ class EventStore:
         )
         self._ancestry = Ancestry(self._connection)
         self._reader = Reader(self._connection, self._ancestry)
-        self._recorder = Recorder(self._connection, self._reader, clock or _now)
+        self._recorder = Recorder(self._connection, self._reader, clock or _Clock())
         self._sessions = SessionList(self._connection, self._reader)
         self._compressor = codec.Compressor()
 
@@ -341,5 +341,17 @@ class EventStore:
         return run(self._connection, query)
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+class _Clock:
+    """The time as ISO 8601 in UTC with microseconds; a second is formatted once."""
+
+    def __init__(self) -> None:
+        self._second, self._text = -1, ""
+
+    def __call__(self) -> str:
+        second, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+        if second != self._second:
+            self._second, self._text = (
+                second,
+                time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)),
+            )
+        return f"{self._text}.{nanoseconds // 1000:06d}Z"
