@@ -1,0 +1,90 @@
+"""Content blocks of the Messages API: the few facts about them that showing and rendering need.
+
+Blocks are wire JSON and are never changed here: whoever shows one differently makes a new one. A
+block of a type that is not named below is carried through as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from foldlog.eventstore.events import Json
+
+Content: TypeAlias = str | list[Json]
+"""What the ``content`` of a message or of a result can be: a text, or a list of blocks."""
+
+CALL = "tool_use"
+RESULT = "tool_result"
+SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+CALLS = SERVER_CALLS | {CALL}
+THINKING = frozenset({"thinking", "redacted_thinking"})
+MEDIA = frozenset({"image", "document"})
+_ASSISTANTS = CALLS | THINKING | {"compaction", "fallback"}
+
+
+def kind(block: Json) -> str:
+    """The type of a block; an empty text for what is no block."""
+    found = block.get("type") if isinstance(block, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def text(words: str) -> Json:
+    """A text block."""
+    return {"type": "text", "text": words}
+
+
+def content_of(value: Json) -> Content:
+    """The content that an event's data holds: anything that is no content counts as empty."""
+    return value if isinstance(value, str | list) else []
+
+
+def blocks(content: Content) -> list[Json]:
+    """Content as a list of blocks; an empty text has none."""
+    if isinstance(content, str):
+        return [text(content)] if content else []
+    return content
+
+
+def is_blank(block: Json) -> bool:
+    """Whether it is a text block without text, or with white space only."""
+    if kind(block) != "text":
+        return False
+    words = block.get("text")
+    return not isinstance(words, str) or not words or words.isspace()
+
+
+def is_assistants(block: Json) -> bool:
+    """Whether only an assistant message may hold it."""
+    return kind(block) in _ASSISTANTS or is_server_result(block)
+
+
+def is_server_result(block: Json) -> bool:
+    """Whether it is the result of a server tool, which stands in an assistant message."""
+    name = kind(block)
+    return name.endswith("_" + RESULT) and name != RESULT
+
+
+def is_compaction(block: Json) -> bool:
+    """Whether it is a compaction that took place; one without content is a no-op to the API."""
+    return kind(block) == "compaction" and bool(block.get("content"))
+
+
+def call_id(block: Json) -> str | None:
+    """The id of a call, or the id that a result answers; None where there is none."""
+    found = block.get("id" if kind(block) in CALLS else "tool_use_id")
+    return found if isinstance(found, str) else None
+
+
+def plain_text(content: Content) -> str:
+    """The text of content; an image or a document is named in its place."""
+    return content if isinstance(content, str) else "\n".join(_texts(content))
+
+
+def _texts(content: Iterable[Json]) -> Iterable[str]:
+    for block in content:
+        name = kind(block)
+        if name == "text":
+            yield str(block.get("text", ""))
+        elif name in MEDIA:
+            yield f"[{name}]"
