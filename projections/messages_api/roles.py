@@ -1,0 +1,56 @@
+"""Rules of roles: who speaks first, who last, and that turns alternate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from foldlog.projections.messages_api.conversation import Conversation, Violation
+
+NO_PREFILL = (4, 6)
+"""From this version on models refuse a final assistant message."""
+
+_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?![\d])")
+
+
+def first_is_user(conversation: Conversation) -> Iterator[Violation]:
+    """The first message is the user's, or an assistant's that begins with a compaction block."""
+    for message in conversation.messages[:1]:
+        compacted = message.blocks and message.blocks[0].get("type") == "compaction"
+        if message.role != "user" and not (message.role == "assistant" and compacted):
+            yield Violation("first_is_user", 0, f"the first message is of role {message.role!r}")
+
+
+def roles_alternate(conversation: Conversation) -> Iterator[Violation]:
+    """No two messages of one role in a row.
+
+    The API would merge them itself; a rendered view has them merged, so an index names one turn.
+    """
+    for before, message in pairwise(conversation.messages):
+        if message.role == before.role:
+            yield Violation(
+                "roles_alternate", message.index, f"two {message.role!r} messages in a row"
+            )
+
+
+def no_prefill(conversation: Conversation) -> Iterator[Violation]:
+    """Newer models refuse a final assistant message, older ones one that ends in white space."""
+    version = model_version(conversation.model)
+    for message in conversation.messages[-1:]:
+        if version is None or message.role != "assistant":
+            return
+        last = message.blocks[-1].get("text") if message.blocks else None
+        if version >= NO_PREFILL:
+            problem = "this model takes no final assistant message"
+        elif isinstance(last, str) and last != last.rstrip():
+            problem = "the final assistant message ends in white space"
+        else:
+            return
+        yield Violation("no_prefill", message.index, problem)
+
+
+def model_version(model: str | None) -> tuple[int, int] | None:
+    """``claude-opus-4-8`` is (4, 8); None for what does not read like that."""
+    found = _VERSION.search(model or "")
+    return (int(found[1]), int(found[2] or 0)) if found else None
