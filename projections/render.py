@@ -1,0 +1,93 @@
+"""Render: a view becomes the request that the model is sent.
+
+    pieces -> items (each as it is shown) -> mended by named rules -> messages
+
+Pure: no clock, no randomness, no network; the same view gives the same bytes. Content that is shown
+whole is the very object that was recorded: unknown block types and fields, and the order of keys,
+survive.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from foldlog.eventstore.errors import InvalidView
+from foldlog.projections.blocks import CALL, RESULT, kind
+from foldlog.projections.interrupted import interrupted
+from foldlog.projections.items import Item, items
+from foldlog.projections.repairs import Repair, repaired
+from foldlog.projections.repairs.model import newest_model
+from foldlog.projections.replies import Call, joined, waiting
+from foldlog.projections.turns import messages
+from foldlog.projections.view import View
+
+Open: TypeAlias = Literal["error", "keep", "recover"]
+"""What to do about open calls at the end of a view: refuse, leave or close them as interrupted."""
+
+
+def render(view: View, *, open: Open = "error", model: str | None = None) -> dict[str, Any]:
+    """The request that shows a view to a model.
+
+    Args:
+        open: What to do about calls at the end that have no result yet. ``recover`` adds the same
+            results that ``Session.recover`` would append; nothing is written.
+        model: The model that the request is for: thinking that another one wrote is left out, dates
+            in names aside. Without one, it is the model of the newest reply.
+
+    Returns:
+        ``{"system", "tools", "messages"}``. ``system`` and ``tools`` are None where none was set:
+        leave them out when sending. The values belong to the log: copy before changing them.
+
+    Raises:
+        InvalidView: A call at the end is open, or a summary that is shown is not there.
+    """
+    return _request(view, _rendered(view, open, model, []))
+
+
+def repairs(view: View, *, model: str | None = None) -> list[Repair]:
+    """What render had to leave out or complete in a view: the rule and the version of each."""
+    found: list[Repair] = []
+    _rendered(view, "keep", model, found)
+    return list(dict.fromkeys(found))
+
+
+def open_calls(view: View) -> list[Call]:
+    """The calls at the end of a view that have no result yet, in the order they were made."""
+    return [call for call in waiting(joined(items(view))) if kind(call.block) == CALL]
+
+
+def _rendered(
+    view: View, open: Open, model: str | None, found: list[Repair]
+) -> list[dict[str, Any]]:
+    seen = joined(items(view))
+    calls = waiting(seen)
+    ours = [call for call in calls if kind(call.block) == CALL]
+    if ours and open == "error":
+        raise _still_open(view, ours)
+    if open == "recover":
+        seen = seen + [_interrupted(call) for call in ours]
+    mended = repaired(seen, calls, model or newest_model(seen), found)
+    return messages(mended, found)
+
+
+def _request(view: View, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "system": (view.system or {}).get("system"),
+        "tools": (view.tools or {}).get("tools"),
+        "messages": messages,
+    }
+
+
+def _interrupted(call: Call) -> Item:
+    data = interrupted(call.block)
+    block = {"type": RESULT, **{k: v for k, v in data.items() if k != "synthesized"}}
+    return Item(call.version, "user", "result", [block])
+
+
+def _still_open(view: View, calls: list[Call]) -> InvalidView:
+    ids = ", ".join(call.id for call in calls)
+    return InvalidView(
+        f"session {view.session!r} ends at version {view.version} with calls that have no result:"
+        f" {ids}. Append their results; or close them as interrupted, outcome unknown, with"
+        f" `foldlog recover {view.session}`, or render with open='recover'."
+    )

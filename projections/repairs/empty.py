@@ -1,0 +1,104 @@
+"""Repairs of emptiness: the API takes no blank text, and no message that says nothing."""
+
+from __future__ import annotations
+
+from foldlog.eventstore.events import Json
+from foldlog.projections.blocks import RESULT, THINKING, blocks, is_blank, kind
+from foldlog.projections.items import Item
+from foldlog.projections.repairs.naming import Repair
+from foldlog.projections.replies import spans
+
+NO_CONTENT = "(no content)"
+"""Fills a message that must be there and has nothing to say. The words are Claude Code's."""
+
+
+def empty_reply(items: list[Item], found: list[Repair]) -> list[Item]:
+    """Fill an assistant turn that was recorded without content; at the end it is left out."""
+    kept = list(items)
+    for start, end in _turns(items):
+        if not any(blocks(item.content) for item in items[start:end]):
+            found.append(Repair("empty_reply", items[start].version))
+            if any(item.role == "user" for item in items[end:]):
+                kept[start] = items[start]._replace(content=NO_CONTENT)
+    return kept
+
+
+def blank_text(items: list[Item], found: list[Repair]) -> list[Item]:
+    """Leave out text blocks without text or of white space, within results too."""
+    kept: list[Item] = []
+    for item in items:
+        content = item.content
+        if isinstance(content, str):
+            changed: str | list[Json] = [] if content and content.isspace() else content
+        else:
+            changed = _not_blank(content)
+        if changed is not content:
+            found.append(Repair("blank_text", item.version))
+            item = item._replace(content=changed)
+        kept.append(item)
+    return kept
+
+
+def thinking_only(items: list[Item], found: list[Repair]) -> list[Item]:
+    """Leave out a reply in which nothing but thinking is left."""
+    kept = list(items)
+    for start, end in spans(items):
+        said = [kind(block) for item in items[start:end] for block in blocks(item.content)]
+        if said and THINKING.issuperset(said):
+            found.append(Repair("thinking_only", items[start].version))
+            kept[start:end] = [item._replace(content=[]) for item in items[start:end]]
+    return kept
+
+
+def empty_messages(items: list[Item], found: list[Repair]) -> list[Item]:
+    """Take empty items away; fill a user message that would vanish with them.
+
+    So the messages on both sides of it stay two.
+    """
+    spoken = [item for item in items if item.role != "assistant" or item.content]
+    kept: list[Item] = []
+    at = 0
+    while at < len(spoken):
+        start = at
+        while at < len(spoken) and spoken[at].role != "assistant":
+            at += 1
+        kept.extend(_user_turn(spoken[start:at], found))
+        kept.extend(spoken[at : at + 1])
+        at += 1
+    return kept
+
+
+def _user_turn(turn: list[Item], found: list[Repair]) -> list[Item]:
+    rest = [item for item in turn if item.content]
+    messages = (item for item in turn if item.role == "user" and item.kind != "attachment")
+    emptied = next(messages, None)
+    if emptied is None or any(item.role == "user" for item in rest):
+        return rest
+    found.append(Repair("empty_message", emptied.version))
+    filled = emptied._replace(kind="message", content=NO_CONTENT)
+    return [filled, *rest]
+
+
+def _not_blank(content: list[Json]) -> list[Json]:
+    changed = False
+    kept: list[Json] = []
+    for block in content:
+        if is_blank(block):
+            changed = True
+        elif kind(block) == RESULT and isinstance(inner := block.get("content"), list):
+            rest = [part for part in inner if not is_blank(part)]
+            changed = changed or len(rest) < len(inner)
+            kept.append({**block, "content": rest} if len(rest) < len(inner) else block)
+        else:
+            kept.append(block)
+    return kept if changed else content
+
+
+def _turns(items: list[Item]) -> list[tuple[int, int]]:
+    """Where the assistant speaks without a break: from, to (excluded)."""
+    turns: list[tuple[int, int]] = []
+    for at, item in enumerate(items):
+        if item.role == "assistant":
+            start = turns.pop()[0] if turns and turns[-1][1] == at else at
+            turns.append((start, at + 1))
+    return turns

@@ -1,0 +1,58 @@
+"""Repairs of what only one model can read: thinking is signed by the model that wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from foldlog.eventstore.events import Json
+from foldlog.projections.blocks import THINKING, kind
+from foldlog.projections.items import Item
+from foldlog.projections.repairs.naming import Repair, without_blocks
+
+_DATE = re.compile(r"[-@]\d{8}$")
+
+
+def family(model: str) -> str:
+    """The name of a model without its date: ``claude-sonnet-4-5-20250929`` is ``…-4-5``."""
+    return _DATE.sub("", model)
+
+
+def newest_model(items: Iterable[Item]) -> str | None:
+    """The model of the newest reply; names in ``<>`` are no models, a harness wrote those."""
+    models = (item.model for item in reversed(list(items)))
+    return next((model for model in models if model and not model.startswith("<")), None)
+
+
+def foreign_thinking(items: list[Item], found: list[Repair], model: str | None) -> list[Item]:
+    """Leave out thinking, redacted too, that another model than the request's wrote."""
+    if model is None:
+        return items
+    wanted = family(model)
+
+    def foreign(item: Item, block: Json) -> bool:
+        if kind(block) not in THINKING or item.role != "assistant":
+            return False
+        writer = _writer(item, block)
+        return writer is not None and family(writer) != wanted
+
+    return without_blocks(items, foreign, "foreign_thinking", found)
+
+
+def fallback(items: list[Item], found: list[Repair]) -> list[Item]:
+    """Leave out the blocks that mark where a model that refused gave way to another one.
+
+    Only requests with the same beta may hold them.
+    """
+    return without_blocks(items, lambda _, block: kind(block) == "fallback", "fallback", found)
+
+
+def _writer(item: Item, block: Json) -> str | None:
+    """The model that wrote a block: before a fallback block it is the one that declined."""
+    content = item.content
+    at = next(i for i, other in enumerate(content) if other is block)
+    for later in content[at:]:
+        if kind(later) == "fallback" and isinstance(later, dict):
+            declined = later.get("from")
+            return declined.get("model") if isinstance(declined, dict) else item.model
+    return item.model
