@@ -1,1 +1,33 @@
-"""Claude Code: ``~/.claude/projects/<folder>/<session>.jsonl`` and what lies beside it."""
+"""Claude Code: ``~/.claude/projects/<folder>/<session>.jsonl`` and what lies beside it.
+
+sources     which files there are            records    bytes → records
+run, files  one session for each file        tree       records → a tree of lines
+log         drafts → the store               resume     what the program would send
+transcript  what is known of a session       importing  lines → events
+lines       a line ↔ the event it becomes    exporting  events → lines
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldlog.cli.formats.claude_code.exporting import export_lines
+from foldlog.cli.formats.claude_code.sources import default_locations, detect, find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from foldlog.cli.formats.report import ImportReport, Progress
+    from foldlog.eventstore import EventStore
+
+__all__ = ["default_locations", "detect", "export_lines", "import_path"]
+
+
+def import_path(
+    store: EventStore, path: Path, progress: Progress | None, dry_run: bool
+) -> Iterator[ImportReport]:
+    """Import a transcript, a session's folder, a project's or all of them."""
+    from foldlog.cli.formats.claude_code.run import Run
+
+    yield from Run(store, progress, dry_run).import_all(find(path))

@@ -1,0 +1,133 @@
+"""Where a session comes from: the one it was copied from, went on from, or was started by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from foldlog.cli.formats.claude_code.records import Record
+    from foldlog.eventstore import EventStore
+    from foldlog.eventstore.events import Event, Json
+
+TASK_TOOLS = ("Task", "Agent")
+"""The tool that starts a subagent; it was renamed in version 2.1."""
+
+CANDIDATES = 20
+"""So many sessions of the same folder and time are looked through for the start of a copy."""
+
+
+class Task(NamedTuple):
+    """A call that starts a subagent.
+
+    Attributes:
+        id: The call's id.
+        prompt: What the subagent is told.
+        uuid: The line that makes the call.
+    """
+
+    id: str
+    prompt: str
+    uuid: str
+
+
+def tasks_in(line: dict[str, Json]) -> list[Task]:
+    """The calls of an assistant line that start a subagent."""
+    message = line.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if line.get("type") != "assistant" or not isinstance(content, list):
+        return []
+    return [
+        Task(str(block.get("id")), _prompt(block), str(line.get("uuid")))
+        for block in content
+        if isinstance(block, dict) and block.get("name") in TASK_TOOLS
+    ]
+
+
+def _prompt(block: dict[str, Json]) -> str:
+    arguments = block.get("input")
+    return str(arguments.get("prompt")) if isinstance(arguments, dict) else ""
+
+
+def task_of(tasks: Sequence[Task], records: Iterable[Record], call: Json) -> Task | None:
+    """The call that started a subagent: the one named, else the last with its first prompt."""
+    if isinstance(call, str):
+        return next((task for task in tasks if task.id == call), None)
+    told = next((text for record in records if (text := _told(record.value))), None)
+    return next((task for task in reversed(tasks) if told and task.prompt == told), None)
+
+
+def _told(line: dict[str, Json] | None) -> str | None:
+    """The text of a user line."""
+    message = line.get("message") if line and line.get("type") == "user" else None
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
+        content = content[0].get("text")
+    return content if isinstance(content, str) else None
+
+
+def copied_from(records: Iterable[Record]) -> str | None:
+    """The session that ``/branch`` copied these lines from."""
+    for record in records:
+        origin = record.value.get("forkedFrom") if record.value else None
+        if isinstance(origin, dict) and isinstance(origin.get("sessionId"), str):
+            return str(origin["sessionId"])
+    return None
+
+
+def session_ids(records: Iterable[Record]) -> list[str]:
+    """The session ids that the lines name, each once, in their order."""
+    ids = (record.value.get("sessionId") for record in records if record.value)
+    return list(dict.fromkeys(name for name in ids if isinstance(name, str)))
+
+
+def roots(records: Iterable[Record]) -> list[str]:
+    """The uuids of the lines that hang on nothing: every copy of a session begins with one."""
+    return [
+        str(record.value["uuid"])
+        for record in records
+        if record.value and record.value.get("uuid") and not record.value.get("parentUuid")
+    ]
+
+
+def uuid_of(event: Event) -> str | None:
+    """The uuid of the line that an event came from."""
+    line = event.meta.get("line", event.data)
+    uuid = line.get("uuid") if isinstance(line, dict) else None
+    return uuid if isinstance(uuid, str) else None
+
+
+def version_of(store: EventStore, session: str, uuids: set[str]) -> int | None:
+    """The last version of a session that records one of these lines."""
+    if not store.exists(session):
+        return None
+    shared = (event.version for event in store.read(session) if uuid_of(event) in uuids)
+    return max(shared, default=None)
+
+
+def tasks_of(event: Event) -> list[Task]:
+    """The calls of a recorded assistant message that start a subagent."""
+    line = {"type": "assistant", "uuid": uuid_of(event), "message": event.data}
+    return tasks_in(line)
+
+
+def holder_of(store: EventStore, root: str, records: Iterable[Record], session: str) -> str | None:
+    """The recorded session that holds a line, among those of the same folder and time."""
+    line = next(r.value for r in records if r.value and r.value.get("uuid") == root)
+    cwd, when = line.get("cwd"), line.get("timestamp")
+    if not isinstance(when, str):
+        return None
+    likely = [
+        info.session
+        for info in store.sessions()
+        if info.session != session
+        and info.parent_kind != "subagent"
+        and info.cwd == cwd
+        and info.started <= when <= info.last
+    ]
+    return next((name for name in likely[:CANDIDATES] if _holds(store, name, root)), None)
+
+
+def _holds(store: EventStore, session: str, uuid: str) -> bool:
+    return any(uuid_of(event) == uuid for event in store.read(session))

@@ -1,0 +1,29 @@
+"""What a transcript may be and a reader may want to know: no errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldlog.cli.formats.report import LineNote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from foldlog.cli.formats.claude_code.records import Record
+
+
+def notices_of(records: Sequence[Record]) -> Iterator[LineNote]:
+    """The notices of a file, in the order of its lines."""
+    uuids = {record.value.get("uuid") for record in records if record.value}
+    seen: set[object] = set()
+    for record in records:
+        if record.touches:
+            yield LineNote(record.line, "it begins on the line of the record before it")
+        if record.value is None:
+            continue
+        uuid, parent = record.value.get("uuid"), record.value.get("parentUuid")
+        if isinstance(uuid, str) and uuid in seen:
+            yield LineNote(record.line, f"uuid {uuid} was used before: the later line counts")
+        if isinstance(parent, str) and parent not in uuids:
+            yield LineNote(record.line, f"its parent {parent} is not in the file")
+        seen.add(uuid)

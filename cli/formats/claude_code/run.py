@@ -1,0 +1,106 @@
+"""One import of many files: what they share, and who is whose child or copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foldlog.cli.formats.claude_code import family
+from foldlog.cli.formats.claude_code.files import FORMAT, FileImport
+from foldlog.cli.formats.report import ImportReport, LineNote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from foldlog.cli.formats.claude_code.family import Task
+    from foldlog.cli.formats.claude_code.records import Record
+    from foldlog.cli.formats.claude_code.sources import Source
+    from foldlog.cli.formats.report import Progress
+    from foldlog.eventstore import EventStore
+    from foldlog.eventstore.events import Json
+
+
+class Run:
+    """Imports files into a store, each into a session of its own.
+
+    Args:
+        store: Where the sessions go.
+        progress: Told how far each file is.
+        dry_run: Nothing is recorded.
+    """
+
+    def __init__(self, store: EventStore, progress: Progress | None, dry_run: bool) -> None:
+        self.store = store
+        self.progress = progress
+        self.dry_run = dry_run
+        self._roots: dict[str, str] = {}
+        self._tasks: dict[str, list[Task]] = {}
+
+    def import_all(self, found: Iterable[Source]) -> Iterator[ImportReport]:
+        """Import files in this order: a session before its subagents and its copies."""
+        for source in found:
+            if source.skip is None:
+                yield FileImport(self, source).report()
+            else:
+                notice = LineNote(0, source.skip)
+                yield ImportReport(str(source.path), FORMAT, None, notices=(notice,))
+
+    def origin(self, session: str) -> dict[str, Json] | None:
+        """Where a session came from; None when there is no such session."""
+        if not self.store.exists(session):
+            return None
+        origin = self.store.get(session, 1).data.get("origin")
+        return origin if isinstance(origin, dict) else {}
+
+    def remember(self, session: str, records: Sequence[Record]) -> None:
+        """Later files may be copies of this one: they begin with one of its roots."""
+        for uuid in family.roots(records):
+            self._roots.setdefault(uuid, session)
+
+    def copied_from(self, records: Sequence[Record], session: str) -> dict[str, Json] | None:
+        """The session that a file's lines were copied from, or that it continues, as
+        ``session.started`` names it."""
+        branched = family.copied_from(records)
+        if branched is not None:
+            return self._related(branched, "copy", records)
+        ids = family.session_ids(records)
+        if len(ids) > 1:
+            return self._related(ids[0], "continuation", records)
+        forked = self._forked_from(records, session)
+        return None if forked is None else self._related(forked, "copy", records)
+
+    def spawned_by(
+        self, owner: str | None, records: Sequence[Record], meta: dict[str, Json]
+    ) -> dict[str, Json] | None:
+        """The session and the call that started a subagent."""
+        session = owner or next(iter(family.session_ids(records)), None)
+        if session is None:
+            return None
+        parent: dict[str, Json] = {"session": session, "kind": "subagent"}
+        call = meta.get("toolUseId")
+        task = family.task_of(self._tasks_of(session), records, call)
+        if task is None:
+            return {**parent, "tool_use_id": call} if call else parent
+        version = family.version_of(self.store, session, {task.uuid})
+        return {**parent, "tool_use_id": task.id, "version": version}
+
+    def _tasks_of(self, session: str) -> list[Task]:
+        """The calls of a recorded session that start subagents."""
+        if session not in self._tasks:
+            known = self.store.exists(session)
+            events = self.store.read(session, types={"message.assistant"}) if known else ()
+            self._tasks[session] = [task for event in events for task in family.tasks_of(event)]
+        return self._tasks[session]
+
+    def _related(self, other: str, kind: str, records: Iterable[Record]) -> dict[str, Json]:
+        uuids = {str(r.value.get("uuid")) for r in records if r.value and r.value.get("uuid")}
+        version = family.version_of(self.store, other, uuids)
+        parent: dict[str, Json] = {"session": other, "kind": kind}
+        return parent if version is None else {**parent, "version": version}
+
+    def _forked_from(self, records: Sequence[Record], session: str) -> str | None:
+        """The session that has the first root of these lines as well."""
+        root = next(iter(family.roots(records)), None)
+        if root is None:
+            return None
+        known = self._roots.get(root) or family.holder_of(self.store, root, records, session)
+        return known if known != session else None
