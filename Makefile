@@ -1,0 +1,43 @@
+# make demo    set all up, then run the main job on a real transcript
+# make test    set all up, then run every test
+# make lint    style, types, and documentation that agrees with the program
+# make docs    write the generated parts of the documentation anew
+# make bench   measure against raw sqlite3 and the peers; writes benchmarks/README.md
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+COGGED = README.md $(wildcard docs/*.md)
+
+.PHONY: all setup demo test lint docs bench clean
+all: lint test
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m pip install --quiet --user virtualenv && $(PYTHON) -m virtualenv --quiet $(VENV); }
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/python -m tests.demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict -p foldlog
+	$(BIN)/cog --check -r $(COGGED)
+
+docs: $(READY)
+	$(BIN)/cog -r $(COGGED)
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
