@@ -20,7 +20,7 @@ SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 CALLS = SERVER_CALLS | {CALL}
 THINKING = frozenset({"thinking", "redacted_thinking"})
 MEDIA = frozenset({"image", "document"})
-_ASSISTANTS = CALLS | THINKING | {"compaction", "fallback"}
+_OF_REPLIES = CALLS | THINKING | {"compaction", "fallback"}
 
 
 def kind(block: Json) -> str:
@@ -54,15 +54,14 @@ def is_blank(block: Json) -> bool:
     return not isinstance(words, str) or not words or words.isspace()
 
 
-def is_assistants(block: Json) -> bool:
-    """Whether only an assistant message may hold it."""
-    return kind(block) in _ASSISTANTS or is_server_result(block)
+def is_server_result(type: str) -> bool:
+    """Whether blocks of that type are results of server tools, which stand in replies."""
+    return type.endswith("_" + RESULT) and type != RESULT
 
 
-def is_server_result(block: Json) -> bool:
-    """Whether it is the result of a server tool, which stands in an assistant message."""
-    name = kind(block)
-    return name.endswith("_" + RESULT) and name != RESULT
+def only_in_replies(type: str) -> bool:
+    """Whether only an assistant message may hold blocks of that type."""
+    return type in _OF_REPLIES or is_server_result(type)
 
 
 def is_compaction(block: Json) -> bool:

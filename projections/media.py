@@ -15,7 +15,7 @@ HEADER_CHARS = 4 * 24_576
 of metadata before it: one whose size is not found there is decoded whole."""
 
 BYTES_A_PAGE = 50_000
-"""For a PDF whose page objects are compressed: bytes a page (chosen; scans have more, text less)."""
+"""Bytes a page of a PDF whose page objects are compressed. Chosen: scans have more, text less."""
 
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _COUNT = re.compile(rb"/Count\s+(\d+)")

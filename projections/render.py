@@ -15,7 +15,7 @@ from foldlog.eventstore.errors import InvalidView
 from foldlog.projections.blocks import CALL, RESULT, kind
 from foldlog.projections.interrupted import interrupted
 from foldlog.projections.items import Item, items
-from foldlog.projections.repairs import Repair, repaired
+from foldlog.projections.repairs import Mending, Repair, mending, repaired
 from foldlog.projections.repairs.model import newest_model
 from foldlog.projections.replies import Call, joined, waiting
 from foldlog.projections.turns import messages
@@ -41,14 +41,18 @@ def render(view: View, *, open: Open = "error", model: str | None = None) -> dic
     Raises:
         InvalidView: A call at the end is open, or a summary that is shown is not there.
     """
-    return _request(view, _rendered(view, open, model, []))
+    messages, _ = _rendered(view, open, model)
+    return {
+        "system": (view.system or {}).get("system"),
+        "tools": (view.tools or {}).get("tools"),
+        "messages": messages,
+    }
 
 
 def repairs(view: View, *, model: str | None = None) -> list[Repair]:
     """What render had to leave out or complete in a view: the rule and the version of each."""
-    found: list[Repair] = []
-    _rendered(view, "keep", model, found)
-    return list(dict.fromkeys(found))
+    _, mended = _rendered(view, "keep", model)
+    return list(dict.fromkeys(mended.found))
 
 
 def open_calls(view: View) -> list[Call]:
@@ -56,9 +60,7 @@ def open_calls(view: View) -> list[Call]:
     return [call for call in waiting(joined(items(view))) if kind(call.block) == CALL]
 
 
-def _rendered(
-    view: View, open: Open, model: str | None, found: list[Repair]
-) -> list[dict[str, Any]]:
+def _rendered(view: View, open: Open, model: str | None) -> tuple[list[dict[str, Any]], Mending]:
     seen = joined(items(view))
     calls = waiting(seen)
     ours = [call for call in calls if kind(call.block) == CALL]
@@ -66,16 +68,8 @@ def _rendered(
         raise _still_open(view, ours)
     if open == "recover":
         seen = seen + [_interrupted(call) for call in ours]
-    mended = repaired(seen, calls, model or newest_model(seen), found)
-    return messages(mended, found)
-
-
-def _request(view: View, messages: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "system": (view.system or {}).get("system"),
-        "tools": (view.tools or {}).get("tools"),
-        "messages": messages,
-    }
+    mended = mending(seen, model or newest_model(seen), calls)
+    return messages(repaired(seen, mended), mended), mended
 
 
 def _interrupted(call: Call) -> Item:

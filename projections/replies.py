@@ -103,7 +103,7 @@ def results(item: Item) -> list[Json]:
         return blocks(item.content)
     if item.role != "assistant" or isinstance(item.content, str):
         return []
-    return [block for block in item.content if is_server_result(block)]
+    return [block for block in item.content if is_server_result(kind(block))]
 
 
 def _newest_reply(items: list[Item]) -> tuple[list[Item], list[Item]]:

@@ -99,7 +99,7 @@ def _replaced(content: Content, new: Callable[[Content], str]) -> Content:
 
 def _is_structure(block: Json) -> bool:
     """Blocks that others depend on: calls, results of server tools, compactions."""
-    return kind(block) in CALLS or is_server_result(block) or kind(block) == "compaction"
+    return kind(block) in CALLS or is_server_result(kind(block)) or kind(block) == "compaction"
 
 
 def _inside(result: Json, shown: Without) -> Json:

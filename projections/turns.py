@@ -22,7 +22,7 @@ from foldlog.projections.blocks import (
     plain_text,
 )
 from foldlog.projections.items import Item, Role
-from foldlog.projections.repairs.naming import Repair
+from foldlog.projections.repairs.mending import Mending
 from foldlog.projections.replies import calls_of
 
 
@@ -70,9 +70,9 @@ class Turn:
         return True
 
 
-def messages(items: Iterable[Item], found: list[Repair]) -> list[dict[str, Any]]:
+def messages(items: Iterable[Item], mending: Mending) -> list[dict[str, Any]]:
     """The messages that mended items make."""
-    made = _Assembly(found)
+    made = _Assembly(mending)
     for item in items:
         made.add(item)
     return made.finish()
@@ -81,11 +81,11 @@ def messages(items: Iterable[Item], found: list[Repair]) -> list[dict[str, Any]]
 class _Assembly:
     """The turns so far, where each call was made, and the system messages that wait."""
 
-    def __init__(self, found: list[Repair]) -> None:
+    def __init__(self, mending: Mending) -> None:
         self._turns: list[Turn] = []
         self._caller: dict[str | None, int] = {}
         self._waiting: list[Item] = []
-        self._found = found
+        self._mending = mending
 
     def add(self, item: Item) -> None:
         if item.role == "system":
@@ -127,7 +127,8 @@ class _Assembly:
             for item in self._waiting:
                 turn.add(item)
         else:
-            self._found.extend(Repair("system_place", item.version) for item in self._waiting)
+            for item in self._waiting:
+                self._mending.note("system_place", item.version)
             if not last:
                 return
         self._waiting = []
@@ -137,7 +138,7 @@ class _Assembly:
         if turn.role == "user":
             return True
         said = [block for part in turn.said for block in blocks(part)]
-        return is_server_result(said[-1]) and not any(kind(block) == CALL for block in said)
+        return is_server_result(kind(said[-1])) and not any(kind(block) == CALL for block in said)
 
 
 def _extended(content: Json, added: list[Json]) -> Content:

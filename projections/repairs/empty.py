@@ -5,25 +5,25 @@ from __future__ import annotations
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import RESULT, THINKING, blocks, is_blank, kind
 from foldlog.projections.items import Item
-from foldlog.projections.repairs.naming import Repair
+from foldlog.projections.repairs.mending import Mending
 from foldlog.projections.replies import spans
 
 NO_CONTENT = "(no content)"
 """Fills a message that must be there and has nothing to say. The words are Claude Code's."""
 
 
-def empty_reply(items: list[Item], found: list[Repair]) -> list[Item]:
+def empty_reply(items: list[Item], mending: Mending) -> list[Item]:
     """Fill an assistant turn that was recorded without content; at the end it is left out."""
     kept = list(items)
     for start, end in _turns(items):
         if not any(blocks(item.content) for item in items[start:end]):
-            found.append(Repair("empty_reply", items[start].version))
+            mending.note("empty_reply", items[start].version)
             if any(item.role == "user" for item in items[end:]):
                 kept[start] = items[start]._replace(content=NO_CONTENT)
     return kept
 
 
-def blank_text(items: list[Item], found: list[Repair]) -> list[Item]:
+def blank_text(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out text blocks without text or of white space, within results too."""
     kept: list[Item] = []
     for item in items:
@@ -33,24 +33,26 @@ def blank_text(items: list[Item], found: list[Repair]) -> list[Item]:
         else:
             changed = _not_blank(content)
         if changed is not content:
-            found.append(Repair("blank_text", item.version))
+            mending.note("blank_text", item.version)
             item = item._replace(content=changed)
         kept.append(item)
     return kept
 
 
-def thinking_only(items: list[Item], found: list[Repair]) -> list[Item]:
+def thinking_only(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out a reply in which nothing but thinking is left."""
+    if not mending.in_replies & THINKING:
+        return items
     kept = list(items)
     for start, end in spans(items):
         said = [kind(block) for item in items[start:end] for block in blocks(item.content)]
         if said and THINKING.issuperset(said):
-            found.append(Repair("thinking_only", items[start].version))
+            mending.note("thinking_only", items[start].version)
             kept[start:end] = [item._replace(content=[]) for item in items[start:end]]
     return kept
 
 
-def empty_messages(items: list[Item], found: list[Repair]) -> list[Item]:
+def empty_messages(items: list[Item], mending: Mending) -> list[Item]:
     """Take empty items away; fill a user message that would vanish with them.
 
     So the messages on both sides of it stay two.
@@ -62,19 +64,19 @@ def empty_messages(items: list[Item], found: list[Repair]) -> list[Item]:
         start = at
         while at < len(spoken) and spoken[at].role != "assistant":
             at += 1
-        kept.extend(_user_turn(spoken[start:at], found))
+        kept.extend(_user_turn(spoken[start:at], mending))
         kept.extend(spoken[at : at + 1])
         at += 1
     return kept
 
 
-def _user_turn(turn: list[Item], found: list[Repair]) -> list[Item]:
+def _user_turn(turn: list[Item], mending: Mending) -> list[Item]:
     rest = [item for item in turn if item.content]
     messages = (item for item in turn if item.role == "user" and item.kind != "attachment")
     emptied = next(messages, None)
     if emptied is None or any(item.role == "user" for item in rest):
         return rest
-    found.append(Repair("empty_message", emptied.version))
+    mending.note("empty_message", emptied.version)
     filled = emptied._replace(kind="message", content=NO_CONTENT)
     return [filled, *rest]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import THINKING, kind
 from foldlog.projections.items import Item
-from foldlog.projections.repairs.naming import Repair, without_blocks
+from foldlog.projections.repairs.mending import Mending
 
 _DATE = re.compile(r"[-@]\d{8}$")
 
@@ -24,11 +24,11 @@ def newest_model(items: Iterable[Item]) -> str | None:
     return next((model for model in models if model and not model.startswith("<")), None)
 
 
-def foreign_thinking(items: list[Item], found: list[Repair], model: str | None) -> list[Item]:
+def foreign_thinking(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out thinking, redacted too, that another model than the request's wrote."""
-    if model is None:
+    if mending.model is None or not mending.in_replies & THINKING:
         return items
-    wanted = family(model)
+    wanted = family(mending.model)
 
     def foreign(item: Item, block: Json) -> bool:
         if kind(block) not in THINKING or item.role != "assistant":
@@ -36,15 +36,17 @@ def foreign_thinking(items: list[Item], found: list[Repair], model: str | None) 
         writer = _writer(item, block)
         return writer is not None and family(writer) != wanted
 
-    return without_blocks(items, foreign, "foreign_thinking", found)
+    return mending.without(items, foreign, "foreign_thinking")
 
 
-def fallback(items: list[Item], found: list[Repair]) -> list[Item]:
+def fallback(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out the blocks that mark where a model that refused gave way to another one.
 
     Only requests with the same beta may hold them.
     """
-    return without_blocks(items, lambda _, block: kind(block) == "fallback", "fallback", found)
+    if "fallback" not in mending.in_replies:
+        return items
+    return mending.without(items, lambda _, block: kind(block) == "fallback", "fallback")
 
 
 def _writer(item: Item, block: Json) -> str | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import (
     CALL,
@@ -11,28 +9,30 @@ from foldlog.projections.blocks import (
     RESULT,
     blocks,
     call_id,
-    is_assistants,
     is_server_result,
     kind,
+    only_in_replies,
 )
 from foldlog.projections.items import Item
-from foldlog.projections.repairs.naming import Repair, without_blocks
-from foldlog.projections.replies import Call, calls_of, results, spans
+from foldlog.projections.repairs.mending import Mending
+from foldlog.projections.replies import calls_of, results, spans
 
 INTERRUPTED_CALL = "[Tool use interrupted]"
 """Fills a reply whose only calls were second ones with their ids. The words are Claude Code's."""
 
 
-def wrong_role(items: list[Item], found: list[Repair]) -> list[Item]:
+def wrong_role(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out what only a reply may hold where a user message holds it; results in a reply."""
+    if RESULT not in mending.in_replies and not any(map(only_in_replies, mending.in_messages)):
+        return items
 
     def misplaced(item: Item, block: Json) -> bool:
-        return kind(block) == RESULT if item.role == "assistant" else is_assistants(block)
+        return kind(block) == RESULT if item.role == "assistant" else only_in_replies(kind(block))
 
-    return without_blocks(items, misplaced, "wrong_role", found)
+    return mending.without(items, misplaced, "wrong_role")
 
 
-def second_call(items: list[Item], found: list[Repair]) -> list[Item]:
+def second_call(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out a call whose id was called before, or that has none; fill a reply left empty."""
     called: set[str] = set()
 
@@ -45,15 +45,16 @@ def second_call(items: list[Item], found: list[Repair]) -> list[Item]:
         called.add(call)
         return False
 
-    kept = without_blocks(items, again, "second_call", found)
-    for start, end in spans(kept):
+    before = len(mending.found)
+    kept = mending.without(items, again, "second_call")
+    for start, end in spans(kept) if len(mending.found) > before else ():
         lost = any(items[at].content and not kept[at].content for at in range(start, end))
         if lost and not any(item.content for item in kept[start:end]):
             kept[start] = kept[start]._replace(content=INTERRUPTED_CALL)
     return kept
 
 
-def orphan_result(items: list[Item], found: list[Repair]) -> list[Item]:
+def orphan_result(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out a result that no call stands before."""
     called: set[tuple[bool, str | None]] = set()
 
@@ -62,12 +63,12 @@ def orphan_result(items: list[Item], found: list[Repair]) -> list[Item]:
             called.add((kind(block) == CALL, call_id(block)))
         if kind(block) == RESULT:
             return (True, call_id(block)) not in called
-        return is_server_result(block) and (False, call_id(block)) not in called
+        return is_server_result(kind(block)) and (False, call_id(block)) not in called
 
-    return without_blocks(items, orphan, "orphan_result", found)
+    return mending.without(items, orphan, "orphan_result")
 
 
-def second_result(items: list[Item], found: list[Repair]) -> list[Item]:
+def second_result(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out all results of an id but the first.
 
     A real result takes the place of one that was recorded as interrupted: it came late.
@@ -83,28 +84,32 @@ def second_result(items: list[Item], found: list[Repair]) -> list[Item]:
             first[call] = len(kept)
             kept.append(item)
         elif _synthesized(kept[first[call]]) and not _synthesized(item):
-            found.append(Repair("late_result", kept[first[call]].version))
+            mending.note("late_result", kept[first[call]].version)
             kept[first[call]] = item
         else:
-            found.append(Repair("second_result", item.version))
+            mending.note("second_result", item.version)
             kept.append(item._replace(content=[]))
-    return _second_server_result(kept, found)
+    return (
+        _second_server_result(kept, mending)
+        if any(map(is_server_result, mending.in_replies))
+        else kept
+    )
 
 
-def _second_server_result(items: list[Item], found: list[Repair]) -> list[Item]:
+def _second_server_result(items: list[Item], mending: Mending) -> list[Item]:
     answered: set[str | None] = set()
 
     def again(_: Item, block: Json) -> bool:
-        if not is_server_result(block):
+        if not is_server_result(kind(block)):
             return False
         known = call_id(block) in answered
         answered.add(call_id(block))
         return known
 
-    return without_blocks(items, again, "second_result", found)
+    return mending.without(items, again, "second_result")
 
 
-def toolset_name(items: list[Item], found: list[Repair]) -> list[Item]:
+def toolset_name(items: list[Item], mending: Mending) -> list[Item]:
     """Give a result the toolset name of its call: those of computer and browser must echo it."""
     names = {
         call_id(block): block["toolset_name"]
@@ -120,22 +125,20 @@ def toolset_name(items: list[Item], found: list[Repair]) -> list[Item]:
             block = blocks(item.content)[0]
             name = names.get(call_id(block))
             if name is not None and block.get("toolset_name") != name:
-                found.append(Repair("toolset_name", item.version))
+                mending.note("toolset_name", item.version)
                 kept[at] = item._replace(content=[{**block, "toolset_name": name}])
     return kept
 
 
-def unanswered_call(
-    items: list[Item], found: list[Repair], waiting: Collection[Call]
-) -> list[Item]:
+def unanswered_call(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out calls without a result, but for those at the end that wait for theirs."""
     answered = {call_id(block) for item in items for block in results(item)}
-    answered.update(call.id for call in waiting)
+    answered.update(call.id for call in mending.waiting)
 
     def unanswered(item: Item, block: Json) -> bool:
         return kind(block) in CALLS and call_id(block) not in answered
 
-    return without_blocks(items, unanswered, "unanswered_call", found)
+    return mending.without(items, unanswered, "unanswered_call")
 
 
 def _synthesized(item: Item) -> bool:
