@@ -62,13 +62,13 @@ def _entry_problems(view: View, entry: Entry, coming: Sequence[EventDraft]) -> I
     if problem:
         yield problem
         return
-    shown, first, last = shown_from_json(entry), entry["first"], entry["last"]
-    for end in (first, last):
+    shown = shown_from_json(entry)
+    for end in (entry["first"], entry["last"]):
         if end not in view.layout.lineage:
             yield f"version {end} is not on the lineage (head.moved {view.left_by(end)} left it)"
     if isinstance(shown, Summary) and _type_of(view, shown.version, coming) != "summary.written":
         yield f"the summary {shown.version} is not there: that version is no summary.written"
-    yield from _pin_problems(shown, first, last, view.pins)
+    yield from _pin_problems(entry, view.pins)
 
 
 def _type_of(view: View, version: int, coming: Sequence[EventDraft]) -> str:
@@ -76,11 +76,11 @@ def _type_of(view: View, version: int, coming: Sequence[EventDraft]) -> str:
     return coming[ahead - 1].type if ahead > 0 else view.event(version).type
 
 
-def _pin_problems(shown: Shown, first: int, last: int, pins: Iterable[int]) -> Iterator[str]:
-    if not isinstance(shown, Whole):
-        for pin in pins:
-            if first <= pin <= last:
-                yield f"the range {first} to {last} covers version {pin}, which is pinned"
+def _pin_problems(entry: Entry, pins: Iterable[int]) -> Iterator[str]:
+    first, last = entry["first"], entry["last"]
+    for pin in pins:
+        if first <= pin <= last and entry["shown"] != Whole.kind:
+            yield f"the range {first} to {last} covers version {pin}, which is pinned"
 
 
 def _cut_by(view: View, edits: Sequence[Entry]) -> Iterator[str]:
@@ -146,29 +146,27 @@ def problems(view: View) -> Iterator[tuple[int, str]]:
     Each is judged by the view it was recorded on. Imported ones (``meta.source`` or ``meta.of``)
     are kept as they are; what render leaves out because of them is told by render.
     """
-    edits = [event for event in view.edit_events() if not _is_imported(event)]
-    spans = _Spans(view) if any(_hides(event) for event in edits) else None
-    for event in edits:
+    spans: _Spans | None = None
+    for event in view.edit_events():
         entries, before = event.data["edits"], event.version - 1
-        pins = view.pins_at(before)
-        found = [
-            problem
-            for entry in entries
-            for problem in _pin_problems(
-                shown_from_json(entry), entry["first"], entry["last"], pins
-            )
-        ]
-        if spans and spans.suspects(entries, event.version):
-            found += _cut_by(view.at(before), entries)
-        yield from ((event.version, problem) for problem in found)
+        if _is_imported(event):
+            continue
+        for entry in entries if (pins := view.pins_at(before)) else ():
+            for problem in _pin_problems(entry, pins):
+                yield event.version, problem
+        if any(_hides(entry) for entry in entries):
+            spans = spans or _Spans(view)
+            if spans.suspects(entries, event.version):
+                for problem in _cut_by(view.at(before), entries):
+                    yield event.version, problem
 
 
 def _is_imported(event: Event) -> bool:
     return "source" in event.meta or "of" in event.meta
 
 
-def _hides(event: Event) -> bool:
-    return any(isinstance(shown_from_json(entry), HIDING) for entry in event.data["edits"])
+def _hides(entry: Entry) -> bool:
+    return entry["shown"] in {kind.kind for kind in HIDING}
 
 
 class _Spans:
@@ -188,7 +186,7 @@ class _Spans:
         """Whether a range of the entries hides a part of an exchange recorded before a version."""
         return any(
             self._is_split(exchange, entries, before)
-            for entry in entries
+            for entry in filter(_hides, entries)
             for border in (entry["first"], entry["last"] + 1)
             for exchange in self._across(border)
         )
@@ -202,17 +200,13 @@ class _Spans:
             at -= 1
 
     def _is_split(self, exchange: Exchange, entries: Sequence[Entry], before: int) -> bool:
-        shown = {
-            next(
-                (
-                    how
-                    for entry in reversed(entries)
-                    if entry["first"] <= version <= entry["last"]
-                    and isinstance(how := shown_from_json(entry), HIDING)
-                ),
-                None,
-            )
-            for version in exchange.versions
-            if version < before
-        }
-        return len(shown) > 1
+        versions = (version for version in exchange.versions if version < before)
+        return len({_hidden_by(entries, version) for version in versions}) > 1
+
+
+def _hidden_by(entries: Sequence[Entry], version: int) -> Shown | None:
+    """What the entries of one edit hide a version in: the last one that covers it wins."""
+    for entry in reversed(entries):
+        if entry["first"] <= version <= entry["last"]:
+            return shown_from_json(entry) if _hides(entry) else None
+    return None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-from foldlog.eventstore.events import Event
+from foldlog.eventstore.events import Event, Json
 
 THINKING = ("thinking", "redacted_thinking")
+
+ANSWERS = ("tool.result", "message.user")
+"""The types of events that may answer calls; an imported user message may hold results too."""
 
 
 @dataclass(slots=True)
@@ -31,13 +33,6 @@ class Exchange:
         return [call for call, results in self.calls.items() if not results]
 
 
-def blocks(event: Event) -> Iterator[dict[str, Any]]:
-    """The content blocks of an event; none where its content is a text."""
-    content = event.data.get("content")
-    if isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict))
-
-
 def exchanges(events: Iterable[Event]) -> list[Exchange]:
     """The exchanges among events that are given in the order of the conversation.
 
@@ -53,12 +48,13 @@ def exchanges(events: Iterable[Event]) -> list[Exchange]:
             for call in _calls(event):
                 if by_call.setdefault(call, exchange) is exchange:
                     exchange.calls.setdefault(call, [])
-            continue
-        for call in _answered(event):
-            if call in by_call:
-                _answer(by_call[call], call, event.version)
-        if _speaks(event):
-            by_message.clear()
+        elif event.type in ANSWERS:
+            answered = _answered(event)
+            for call in answered:
+                if call in by_call:
+                    _answer(by_call[call], call, event.version)
+            if not answered:
+                by_message.clear()
     return found
 
 
@@ -101,28 +97,41 @@ def _answer(exchange: Exchange, call: str, version: int) -> None:
 
 
 def _begins_with_thinking(event: Event) -> bool:
-    first = next(blocks(event), None)
-    return first is not None and first.get("type") in THINKING
+    content = _blocks(event)
+    return bool(content) and isinstance(content[0], dict) and content[0].get("type") in THINKING
 
 
-def _calls(event: Event) -> Iterator[str]:
-    for block in blocks(event):
-        if block.get("type") == "tool_use" and isinstance(block.get("id"), str):
-            yield block["id"]
+def _calls(event: Event) -> list[str]:
+    """The ids of the calls that an assistant message makes."""
+    return [
+        block["id"]
+        for block in _blocks(event)
+        if isinstance(block, dict)
+        and block.get("type") == "tool_use"
+        and isinstance(block.get("id"), str)
+    ]
 
 
-def _answered(event: Event) -> Iterator[str]:
-    """The ids of the calls that an event answers; an imported user message may hold results too."""
+def _answered(event: Event) -> list[str]:
+    """The ids of the calls that an event answers."""
     if event.type == "tool.result":
         call = event.data.get("tool_use_id")
-        if isinstance(call, str):
-            yield call
-    elif event.type == "message.user":
-        for block in blocks(event):
-            if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
-                yield block["tool_use_id"]
+        return [call] if isinstance(call, str) else []
+    return [
+        block["tool_use_id"]
+        for block in _blocks(event)
+        if isinstance(block, dict)
+        and block.get("type") == "tool_result"
+        and isinstance(block.get("tool_use_id"), str)
+    ]
+
+
+def _blocks(event: Event) -> list[Json]:
+    """The content blocks of an event; none where its content is a text."""
+    content = event.data.get("content")
+    return content if isinstance(content, list) else []
 
 
 def _speaks(event: Event) -> bool:
     """Whether the event is a person's turn, not only results."""
-    return event.type == "message.user" and not any(_answered(event))
+    return event.type == "message.user" and not _answered(event)

@@ -94,6 +94,14 @@ class Fold:
         self._packed: str | None = None
         self._newest = Layout(0, 0, Lineage(()), [], {})
 
+    def copy(self) -> Fold:
+        """A fold that can go another way: what is added to one is not seen by the other."""
+        other = Fold()
+        other.version, other.moves = self.version, Moves(self.moves)
+        other._history, other._packed = _History().before(self._history), self._packed
+        other._newest = self._newest
+        return other
+
     def reach(self, version: int) -> None:
         """The log goes as far as this version, and what was not added is no control event."""
         self.version = max(self.version, version)
@@ -148,9 +156,9 @@ class Fold:
             "format": FORMAT,
             "version": layout.version,
             "lineage": layout.lineage.ranges,
-            "painted": layout.painted,
+            "painted": [tuple(stroke) for stroke in layout.painted],
             "settings": layout.settings,
-            "moves": list(self.moves),
+            "moves": [tuple(move) for move in self.moves],
             "history": json.dumps([list(history.edits.items()), history.settings]),
         }
 

@@ -210,17 +210,17 @@ def paint(strokes: Iterable[Stroke]) -> list[Stroke]:
         if covering:
             top = covering[0][1]
             end = min(top.last, waiting[-1][0] - 1) if waiting else top.last
-            _put(seen, top._replace(first=place, last=end))
+            _put(seen, top, place, end)
             place = end + 1
     return seen
 
 
-def _put(seen: list[Stroke], stroke: Stroke) -> None:
-    before = seen[-1] if seen else None
-    if before and before[1:] == (stroke.first - 1, stroke.edit, stroke.entry):
-        stroke = stroke._replace(first=before.first)
-        seen.pop()
-    seen.append(stroke)
+def _put(seen: list[Stroke], top: Stroke, first: int, last: int) -> None:
+    """Add what shows of a stroke; where it goes on behind a stretch of itself, the two are one."""
+    first_, last_, edit, entry = top
+    if seen and seen[-1][1:] == (first - 1, edit, entry):
+        first = seen.pop().first
+    seen.append(top if (first, last) == (first_, last_) else Stroke(first, last, edit, entry))
 
 
 def strokes_on(lineage: Lineage, painted: list[Stroke]) -> Iterator[tuple[Range, Stroke | None]]:

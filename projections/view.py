@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from foldlog.eventstore.errors import InvalidView, VersionNotFound
-from foldlog.eventstore.events import Event
+from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.edits import problems
 from foldlog.projections.fold import CONTROL, Fold, Layout, bad_edit
 from foldlog.projections.lineage import Range, joined
@@ -40,6 +40,30 @@ class Recorded:
     def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
         for first, last in ranges:
             yield from self._events[first - 1 : last]
+
+
+class Ahead:
+    """A source and, behind its last version, drafts that are not recorded."""
+
+    def __init__(
+        self, source: Source, session: str, version: int, drafts: Sequence[EventDraft]
+    ) -> None:
+        self._source = source
+        self._version = version
+        self.events = [
+            Event(0, session, at, "", draft.type, draft.schema, "", {**draft.data}, {}, "")
+            for at, draft in enumerate(drafts, version + 1)
+        ]
+
+    def event(self, version: int) -> Event:
+        ahead = version - self._version
+        return self.events[ahead - 1] if ahead > 0 else self._source.event(version)
+
+    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
+        for first, last in ranges:
+            if first <= self._version:
+                yield from self._source.load([(first, min(last, self._version))])
+            yield from self.events[max(0, first - self._version - 1) : max(0, last - self._version)]
 
 
 class View:
@@ -134,13 +158,28 @@ class View:
         """How the entry of an edit shows its range; its texts are read from the edit's event."""
         return shown_from_json(self.event(stroke.edit).data["edits"][stroke.entry])
 
+    def strokes(self) -> list[Stroke]:
+        """The entries of all edits that count, the oldest first."""
+        return self._fold.strokes(self.layout)
+
     def strokes_over(self, version: int) -> list[Stroke]:
-        """The entries of all edits that count and cover a version, the oldest first."""
-        return [s for s in self._fold.strokes(self.layout) if s.first <= version <= s.last]
+        """Those of them that cover a version."""
+        return [stroke for stroke in self.strokes() if stroke.first <= version <= stroke.last]
+
+    def then(self, drafts: Sequence[EventDraft]) -> View:
+        """The view if these drafts were recorded next; nothing is recorded.
+
+        Raises:
+            InvalidView: A move or an edit among them cannot be folded.
+        """
+        fold, ahead = self._fold.copy(), Ahead(self._source, self.session, self.version, drafts)
+        for event in ahead.events:
+            fold.add(event)
+        return View(self.session, fold, ahead)
 
     def edit_events(self) -> list[Event]:
         """The events of all edits that count, ascending."""
-        edits = sorted({stroke.edit for stroke in self._fold.strokes(self.layout)})
+        edits = sorted({stroke.edit for stroke in self.strokes()})
         self._load((edit, edit) for edit in edits)
         return [self.event(edit) for edit in edits]
 

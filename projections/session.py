@@ -1,0 +1,283 @@
+"""A session, conveniently: what happens is recorded, what the model sees is asked for.
+
+    session = Session(store, "my-session")
+    session.user("Fix the failing tests")
+    request = session.render()
+
+Each method appends one kind of fact, or shows one view. A session knows the last version it has
+seen and expects it with every append: of two programs that resume one session, the second gets a
+``VersionConflict``, never an interleaving. ``view()`` sees what others appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from foldlog.eventstore import Event, EventDraft, EventStore, InvalidView
+from foldlog.projections.address import resolve
+from foldlog.projections.digest import digest
+from foldlog.projections.edits import check_edit
+from foldlog.projections.expand import expansion
+from foldlog.projections.interrupted import interrupted
+from foldlog.projections.render import Open, open_calls, render
+from foldlog.projections.rewind import compacted_path, first_turn
+from foldlog.projections.stored import Resumed
+from foldlog.projections.tokens import estimate
+from foldlog.projections.view import View
+
+Content = str | Sequence[Mapping[str, Any]]
+"""A text, or a list of wire blocks."""
+
+Version = int | str
+"""A version, or a name of one (see ``foldlog.projections.address``)."""
+
+
+class Session:
+    """One session of a store: resumes what is there, or begins with the first append.
+
+    Args:
+        store: Where it is kept.
+        id: Its id.
+
+    Attributes:
+        version: The last version that this object has seen; the next append expects it.
+    """
+
+    def __init__(self, store: EventStore, id: str) -> None:
+        self.store = store
+        self.id = id
+        self.version = store.last(id)
+        self._resumed = Resumed(store, id)
+
+    # -- what happened -----------------------------------------------------------------------
+
+    def append(self, *drafts: EventDraft) -> list[Event]:
+        """Record drafts behind the last version seen: all of them, or none.
+
+        Raises:
+            VersionConflict: Somebody else appended. Look at ``view()``, then decide again.
+        """
+        events = self.store.append(self.id, drafts, expected=self.version)
+        self.version = max([self.version, *(event.version for event in events)])
+        return events
+
+    def user(self, content: Content, **more: Any) -> Event:
+        """What the user said."""
+        return self._record("message.user", {"content": content, **more})
+
+    def assistant(self, content: Content, **more: Any) -> Event:
+        """What the model replied.
+
+        Args:
+            content: The blocks of the reply, as they came over the wire.
+            more: What else is known: ``model``, ``stop_reason``, ``usage``, ``id`` (of the
+                message), ``request_id``, ``partial``.
+        """
+        return self._record("message.assistant", {"content": content, **more})
+
+    def tool_result(
+        self, tool_use_id: str, content: Content, *, is_error: bool = False, **more: Any
+    ) -> Event:
+        """What one tool call gave. Record each as it comes: two of three survive a crash."""
+        data = {"tool_use_id": tool_use_id, "content": content, "is_error": is_error, **more}
+        return self._record("tool.result", data)
+
+    def attach(self, kind: str, content: Content, *, join: bool = False) -> Event:
+        """What the harness puts before the model: a file, a skill, a plan.
+
+        Args:
+            join: Behind results alone it is appended to the last of them.
+        """
+        return self._record("attachment.added", {"kind": kind, "content": content, "join": join})
+
+    def system(self, system: Content) -> Event:
+        """The system prompt from here on."""
+        return self._record("system.set", {"system": system})
+
+    def tools(self, tools: Sequence[Mapping[str, Any]]) -> Event:
+        """The tool definitions from here on."""
+        return self._record("tools.set", {"tools": tools})
+
+    def state(self, key: str, value: Any) -> Event:
+        """State of the host, restored from here after a compaction."""
+        return self._record("state.set", {"key": key, "value": value})
+
+    def rename(self, title: str) -> Event:
+        """Another title."""
+        return self._record("session.renamed", {"title": title})
+
+    def tag(self, tags: Iterable[str]) -> Event:
+        """The tags of the session, all of them."""
+        return self._record("session.tagged", {"tags": list(tags)})
+
+    # -- what the model sees -----------------------------------------------------------------
+
+    def view(self, at: Version | None = None) -> View:
+        """The view at a version or at a name of one; without, the newest.
+
+        Raises:
+            SessionNotFound: Nothing was recorded yet.
+            VersionNotFound: The name stands for nothing.
+            InvalidView: A move or an edit in the log cannot be folded; the error names it.
+        """
+        if at is not None:
+            return self._resumed.view(self._resolve(at))
+        view = self._resumed.view()
+        self.version = view.version
+        return view
+
+    def render(
+        self, at: Version | None = None, *, open: Open = "error", model: str | None = None
+    ) -> dict[str, Any]:
+        """The request that shows a view to the model; see ``foldlog.render``."""
+        return render(self.view(at), open=open, model=model)
+
+    def request_sent(
+        self,
+        request: Mapping[str, Any] | None = None,
+        *,
+        view: int | None = None,
+        purpose: str = "turn",
+        model: str | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Event:
+        """A request was sent: recorded with the digest of what the model saw.
+
+        Args:
+            request: What was sent; without it, the view as it is rendered for the model.
+            view: The version it saw; without it, the last one.
+            purpose: ``turn``, ``summary`` or ``side``.
+        """
+        seen = self.view(view)
+        sent = digest(request if request is not None else render(seen, model=model))
+        data = {"view": seen.version, "digest": sent, "purpose": purpose}
+        return self._record("request.sent", {**data, "model": model, "params": params})
+
+    def snapshot(self) -> Event:
+        """A receipt of the view as it is: its digest and its pieces."""
+        view = self.view()
+        pieces = [
+            {"first": piece.first, "last": piece.last, "edit": piece.edit, **piece.shown.to_json()}
+            for piece in view.pieces
+        ]
+        data = {"version": view.version, "digest": digest(render(view, open="keep"))}
+        return self._record("snapshot.taken", {**data, "pieces": pieces})
+
+    # -- what is shown differently -----------------------------------------------------------
+
+    def edit(
+        self,
+        rule: str,
+        reason: str,
+        edits: Sequence[Mapping[str, Any]],
+        *,
+        before: Sequence[EventDraft] = (),
+    ) -> Event:
+        """Show ranges differently from now on; refused if it cannot be folded.
+
+        Args:
+            rule: Who decides: the name of a rule, or ``user``.
+            reason: Why, for a person to read.
+            edits: The entries, as ``view.edited`` holds them.
+            before: Drafts to record in the same append before the edit, such as its summary.
+
+        Raises:
+            InvalidView: The edit cuts an exchange, covers a pin, is outside the lineage, or shows
+                what is not there. Nothing is recorded.
+        """
+        view = self.view()
+        check_edit(view, edits, before)
+        data = {"rule": rule, "reason": reason, "edits": [dict(entry) for entry in edits]}
+        after = view.then([*before, EventDraft("view.edited", data)])
+        draft = EventDraft("view.edited", {**data, **_measured(view, after)})
+        return self.append(*before, draft)[-1]
+
+    def expand(self, version: Version, *, whole: bool = False) -> Event:
+        """Undo the edit that shows an event: what stood there before comes back.
+
+        Args:
+            whole: The event as it happened, not what the edit before made of it.
+
+        Raises:
+            InvalidView: It is shown whole, or is not on the lineage.
+        """
+        found = self._resolve(version)
+        entries = expansion(self.view(), found, whole=whole)
+        return self.edit("expand", f"version {found} was asked for", entries)
+
+    def pin(self, version: Version) -> Event:
+        """No edit may touch this version any more.
+
+        Raises:
+            InvalidView: It is not on the lineage.
+        """
+        view, found = self.view(), self._resolve(version)
+        if found not in view.layout.lineage:
+            raise InvalidView(f"version {found} is not on the lineage. Rewind to it to pin it.")
+        return self.state("pins", sorted({*view.pins, found}))
+
+    def unpin(self, version: Version) -> Event:
+        """Edits may touch this version again.
+
+        Raises:
+            InvalidView: It is not pinned.
+        """
+        pins, found = self.view().pins, self._resolve(version)
+        if found not in pins:
+            there = f"pinned are {', '.join(map(str, pins))}" if pins else "nothing is pinned"
+            raise InvalidView(f"version {found} is not pinned; {there}.")
+        return self.state("pins", [pin for pin in pins if pin != found])
+
+    # -- where it goes on --------------------------------------------------------------------
+
+    def rewind(self, to: Version, *, keep_edits: bool = False) -> Event:
+        """The head is at a version again; what came after stays in the log.
+
+        Args:
+            to: The version; 0 for the beginning, where settings are made and nothing was said.
+            keep_edits: What was compacted since stays compacted.
+
+        Raises:
+            VersionNotFound: There is no such version.
+        """
+        found = self._resolve(to) or first_turn(self.view())
+        path = compacted_path(self.view(), found) if keep_edits else None
+        return self._record("head.moved", {"to": found, "path": path})
+
+    def fork(
+        self, at: Version | None = None, *, title: str | None = None, new: str | None = None
+    ) -> Self:
+        """A session that shares this one's past up to a version; nothing is copied."""
+        version = None if at is None else self._resolve(at)
+        started = self.store.fork(self.id, at=version, title=title, new=new)
+        return type(self)(self.store, started.session)
+
+    def recover(self) -> list[Event]:
+        """Close open calls with results that say they were interrupted, outcome unknown.
+
+        A real result that arrives later takes the place of such a one.
+
+        Returns:
+            The results that were appended; none where no call was open.
+        """
+        calls = open_calls(self.view())
+        return self.append(*(EventDraft("tool.result", interrupted(c.block)) for c in calls))
+
+    def _resolve(self, version: Version) -> int:
+        return resolve(self.store, self.id, version)
+
+    def _record(self, type: str, data: Mapping[str, Any]) -> Event:
+        given = {key: value for key, value in data.items() if value is not None}
+        return self.append(EventDraft(type, given))[-1]
+
+
+def _measured(before: View, after: View) -> dict[str, Any]:
+    """What an edit saves, and the digests that prove what it did."""
+    old, new = render(before, open="keep"), render(after, open="keep")
+    return {
+        "tokens_before": estimate(old),
+        "tokens_after": estimate(new),
+        "digest_before": digest(old),
+        "digest_after": digest(new),
+    }
