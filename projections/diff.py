@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from foldlog.projections.pieces import WHOLE, Piece, Shown
-from foldlog.projections.sizes import tokens
+from foldlog.projections.sizes import piece_tokens
 from foldlog.projections.view import View
 from foldlog.projections.why import SEEN, Cause, cause_of, moved_by
 
@@ -91,7 +91,7 @@ def _is_seen(before: View, after: View, old: Piece | None, new: Piece | None) ->
 def _change(before: View, after: View, old: Piece | None, new: Piece | None) -> Change:
     part = old or new
     assert part is not None
-    saved = (tokens(before, old) if old else 0) - (tokens(after, new) if new else 0)
+    saved = (piece_tokens(before, old) if old else 0) - (piece_tokens(after, new) if new else 0)
     return Change(
         first=part.first,
         last=part.last,

@@ -56,11 +56,11 @@ def _shown_alike(view: View, top: Stroke) -> list[Range]:
         part
         for part, stroke in strokes_on(view.layout.lineage, view.layout.painted)
         if stroke and stroke.edit == top.edit
-        if stroke.entry == top.entry or (_is_one(shown) and view.shown(stroke) == shown)
+        if stroke.entry == top.entry or (_stands_in(shown) and view.shown(stroke) == shown)
     ]
 
 
-def _is_one(shown: Shown) -> bool:
+def _stands_in(shown: Shown) -> bool:
     """Whether it is shown once, for all ranges of an edit that show it."""
     return isinstance(shown, Summary | Marker)
 

@@ -53,25 +53,26 @@ class Item(NamedTuple):
 def items(view: View) -> list[Item]:
     """What the model sees, in order; events that are no conversation give nothing."""
     found: list[Item] = []
-    summaries: set[int] = set()
+    standing: set[object] = set()
     for piece in view.pieces:
-        if isinstance(piece.shown, Marker):
-            found.append(Item(piece.first, "user", "marker", piece.shown.text))
-        elif isinstance(piece.shown, Summary):
-            if piece.shown.version not in summaries:
-                summaries.add(piece.shown.version)
-                found.append(_summary(view, piece.shown.version))
-        elif not isinstance(piece.shown, Hidden):
+        if piece.stand_in not in standing:
             found.extend(items_of(view, piece))
+        if piece.stand_in is not None:
+            standing.add(piece.stand_in)
     return found
 
 
 def items_of(view: View, piece: Piece) -> Iterator[Item]:
-    """The items of a piece that shows the content of its events."""
-    for event in view.events(piece):
-        read = _READERS.get(event.type)
-        if read:
-            yield from read(event, piece.shown)
+    """The items of one piece. A summary or a marker belongs to the first of its pieces only."""
+    if isinstance(piece.shown, Marker):
+        yield Item(piece.first, "user", "marker", piece.shown.text)
+    elif isinstance(piece.shown, Summary):
+        yield _summary(view, piece.shown.version)
+    elif not isinstance(piece.shown, Hidden):
+        for event in view.events(piece):
+            read = _READERS.get(event.type)
+            if read:
+                yield from read(event, piece.shown)
 
 
 def result_block(event: Event) -> Json:

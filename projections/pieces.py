@@ -127,6 +127,16 @@ class Piece:
         """Whether nothing of the range's own content is seen."""
         return isinstance(self.shown, HIDING)
 
+    @property
+    def stand_in(self) -> tuple[int | None, Shown] | None:
+        """What stands for the piece, and for others across gaps; it is shown once, at the first.
+
+        A summary is one wherever it is shown, a marker within one edit. None for other kinds.
+        """
+        if isinstance(self.shown, Summary):
+            return None, self.shown
+        return (self.edit, self.shown) if isinstance(self.shown, Marker) else None
+
 
 def shown_from_json(entry: Mapping[str, Any]) -> Shown:
     """How an edit's entry shows its range.

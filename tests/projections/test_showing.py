@@ -16,7 +16,9 @@ from tests.projections.build import (
     assistant,
     call,
     edit,
+    later,
     log,
+    moved,
     result,
     shown,
     state,
@@ -151,6 +153,12 @@ def test_a_marker_is_one_user_message_for_its_range() -> None:
         (1, "user", "marker", "[2 messages archived]"),
         (3, "user", "message", "three"),
     ]
+
+
+def test_a_marker_across_a_gap_is_shown_once() -> None:
+    events = log(user("one"), user("left"), moved(1), user("two"))
+    seen = items(project(later(events, edit(shown(1, 4, "marker", text="[2 messages]")))))
+    assert [(item.version, item.content) for item in seen] == [(1, "[2 messages]")]
 
 
 def test_a_summary_is_shown_once_where_its_first_piece_stands() -> None:
