@@ -1,0 +1,1 @@
+"""How fast foldlog is, beside its peers, in one run: ``python -m benchmarks --help``."""

@@ -1,0 +1,48 @@
+"""What one process measures about itself."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import resource
+import statistics
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Facts = dict[str, Any]
+
+
+def summary(seconds: Sequence[float]) -> Facts:
+    """Median, 95th percentile, worst, and the medians of the first and of the last tenth."""
+    tenth = max(1, len(seconds) // 10)
+    return {
+        "median": statistics.median(seconds),
+        "p95": sorted(seconds)[int(len(seconds) * 0.95)],
+        "worst": max(seconds),
+        "first": statistics.median(seconds[:tenth]),
+        "last": statistics.median(seconds[-tenth:]),
+    }
+
+
+async def settle(value: Any) -> Any:
+    """The value itself, or what it promises."""
+    return await value if inspect.isawaitable(value) else value
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def peak_memory() -> int:
+    """The most bytes this process held so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # here ru_maxrss would begin with the peak of the process that started us
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        return int(found[1]) * 1024 if found else 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

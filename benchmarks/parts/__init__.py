@@ -1,0 +1,1 @@
+"""The parts of a run: each has a ``run(run) -> Report`` and the functions its processes execute."""

@@ -1,0 +1,203 @@
+"""Durable appends of one message, in turns with raw sqlite3: the same disk weather for both."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from importlib.metadata import PackageNotFoundError, version
+from shutil import which
+from typing import TYPE_CHECKING
+
+import orjson
+
+from benchmarks import corpus as sessions
+from benchmarks.measure import Facts, settle, size, summary
+from benchmarks.run import Failed, Run, medians
+from benchmarks.stores import PEERS, find
+from benchmarks.table import Report, Row, Table, duration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FEW, MANY = 20, 120
+"""Appends of the two counted runs: what they differ by is a hundred appends' worth of fsyncs."""
+
+COLUMNS = ("store", "version", "append × raw", "95 % × raw", "fsyncs", "bytes / JSON", "read × raw")
+
+
+async def turns(
+    store: str, corpus: Path, folder: Path, count: int, synchronous: str = "FULL"
+) -> Facts:
+    """Append each message to the store and to raw sqlite3, one after the other."""
+    kind, twin_kind = find(store), find("raw")
+    own, other = folder / "own", folder / "raw"
+    own.mkdir()
+    other.mkdir()
+    tested, twin = kind(own, synchronous=synchronous), twin_kind(other, synchronous=synchronous)
+    ours, theirs, units, json = [], [], 0, 0
+    for message in sessions.read(corpus, count):
+        native = tested.native(message)
+        units += len(native) if isinstance(native, list) else 1
+        json += len(orjson.dumps(message)) + 1
+        ours.append(await timed(tested.append, native))
+        theirs.append(await timed(twin.append, message))
+    facts = {"own": summary(ours), "raw": summary(theirs), "json": json}
+    facts |= await read_back(tested, twin, units)
+    await settle(tested.close())
+    twin.close()
+    about = {"version": release(kind.package), "driven": kind.driven}
+    return {**facts, **about, "disk": size(own)}
+
+
+def release(package: str) -> str:
+    """The version of a distribution; nothing for a checkout that is run in place."""
+    try:
+        return version(package) if package else ""
+    except PackageNotFoundError:
+        return ""
+
+
+async def timed(step, *arguments) -> float:  # type: ignore[no-untyped-def]
+    start = time.perf_counter()
+    await settle(step(*arguments))
+    return time.perf_counter() - start
+
+
+async def read_back(tested, twin, units: int) -> Facts:  # type: ignore[no-untyped-def]
+    """The time to load everything again, after a look whether it is all there."""
+    found = len(await settle(tested.load()))
+    if found != units:
+        raise AssertionError(f"appended {units}, found {found}")
+    ours = [await timed(tested.load) for _ in range(3)]
+    theirs = [await timed(twin.load) for _ in range(3)]
+    return {"read": summary(ours)["median"] / summary(theirs)["median"]}
+
+
+def alone(store: str, corpus: Path, folder: Path, count: int) -> Facts:
+    """Appends and nothing else, for a tracer to count what they ask of the system."""
+
+    async def go() -> None:
+        tested = find(store)(folder)
+        for message in sessions.read(corpus, count):
+            await settle(tested.append(tested.native(message)))
+
+    asyncio.run(go())
+    return {}
+
+
+def ratios(run: Run, store: str, synchronous: str = "FULL", rounds: int | None = None) -> Facts:
+    """Medians over the rounds of what one store is to raw sqlite3."""
+    found = []
+    for _ in range(rounds or run.sizes.rounds):
+        facts = run.call(
+            "parts.append:turns",
+            store=store,
+            corpus=run.corpus,
+            folder=run.fresh(),
+            count=run.sizes.messages,
+            synchronous=synchronous,
+        )
+        own, raw = facts["own"], facts["raw"]
+        facts["ours"], facts["theirs"] = own["median"], raw["median"]
+        facts["median"] = own["median"] / raw["median"]
+        facts["p95_ours"], facts["p95_theirs"] = own["p95"], raw["p95"]
+        facts["p95"] = own["p95"] / raw["p95"]
+        found.append(facts)
+    numbers = {key: medians(found, key) for key, value in found[0].items() if is_number(value)}
+    return {**found[0], **numbers}
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def fsyncs(run: Run, store: str) -> float | None:
+    """Calls of fsync and fdatasync an append; None where strace is missing or not allowed."""
+    if which("strace") is None:
+        return None
+    counts = []
+    for count in (FEW, MANY):
+        log = run.folder / "strace.log"
+        trace = ["strace", "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", str(log)]
+        place = {"store": store, "corpus": run.corpus, "folder": run.fresh(), "count": count}
+        try:
+            run.execute([*trace, *run.command("parts.append:alone", place)])
+        except Failed:
+            return None
+        counts.append(log.read_text().count("sync("))
+    return (counts[1] - counts[0]) / (MANY - FEW)
+
+
+def run(run: Run) -> Report:
+    ours = ratios(run, "foldlog")
+    normal = ratios(run, "foldlog", "NORMAL")
+    synced = fsyncs(run, "foldlog")
+    beside = Table("Beside the peers", COLUMNS, note=NOTE.format(count=run.sizes.messages))
+    beside.rows.append(peer_row("foldlog", ours, synced))
+    ahead = []
+    for name in PEERS:
+        try:
+            facts = ratios(run, name, rounds=max(1, run.sizes.rounds // 2))
+        except Failed as failure:
+            beside.rows.append([name, "", f"not measured: {failure}", "", "", "", ""])
+            continue
+        beside.rows.append(peer_row(name, facts, fsyncs(run, name)))
+        if name != "jsonl":
+            ahead.append((facts["median"], name))
+    rows = own_rows(ours, normal, synced)
+    if ahead:
+        best, name = min(ahead)
+        what = "append, × raw, beside the fastest peer with a database"
+        theirs = f"{best:.2f} × ({name})"
+        rows.append(Row(what, f"{ours['median']:.2f} ×", theirs, ours["median"] / best, 1))
+    rows.append(long_session(run))
+    rows[0] = rows[0].explained(lambda: profile(run))
+    return Report(rows, [beside])
+
+
+NOTE = (
+    "{count} messages each, in turns with raw sqlite3 (WAL, FULL), message by message; medians of"
+    " rounds. LangGraph writes its whole state at each step, so its ratio grows with the session."
+)
+
+
+def own_rows(ours: Facts, normal: Facts, synced: float | None) -> list[Row]:
+    def row(what: str, facts: Facts, key: str, first: str, second: str, target: float) -> Row:
+        return Row(what, duration(facts[first]), duration(facts[second]), facts[key], target)
+
+    rows = [
+        row("durable append, median", ours, "median", "ours", "theirs", 1.5),
+        row("durable append, 95th percentile", ours, "p95", "p95_ours", "p95_theirs", 2),
+        row("append with synchronous=NORMAL", normal, "median", "ours", "theirs", 1.75),
+    ]
+    if synced is not None:
+        rows.append(Row("fsyncs of one append", f"{synced:.2f}", "1", synced, 1))
+    return rows
+
+
+def long_session(run: Run) -> Row:
+    """Whether appends slow down as a session grows."""
+    place = {"store": "foldlog", "corpus": run.corpus, "folder": run.fresh()}
+    facts = run.call("parts.append:turns", **place, count=run.sizes.long)
+    own, raw = facts["own"], facts["raw"]
+    what = f"last tenth of {run.sizes.long:,} appends beside the first"
+    ours = f"{duration(own['last'])} (raw {duration(raw['last'])})"
+    theirs = f"{duration(own['first'])} (raw {duration(raw['first'])})"
+    return Row(what, ours, theirs, own["last"] / own["first"], 1.2)
+
+
+def profile(run: Run) -> Facts:
+    place = {"store": "foldlog", "corpus": run.corpus, "folder": run.fresh()}
+    return run.call("parts.append:alone", **place, count=3_000, profile=True)
+
+
+def peer_row(name: str, facts: Facts, synced: float | None) -> list[str]:
+    return [
+        f"{name}: {facts['driven']}",
+        facts["version"],
+        f"{facts['median']:.2f}",
+        f"{facts['p95']:.2f}",
+        "not counted" if synced is None else f"{synced:.2f}",
+        f"{facts['disk'] / facts['json']:.2f}",
+        f"{facts['read']:.2f}",
+    ]

@@ -1,0 +1,64 @@
+"""Many messages in one transaction, each store by its own call for that."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import corpus as sessions
+from benchmarks.measure import Facts, settle, size
+from benchmarks.run import Failed, Run, medians
+from benchmarks.stores import find
+from benchmarks.table import Report, Row, Table, rate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PEERS = ("jsonl", "eventsourcing recorder", "sqlite-utils", "openai-agents")
+"""Those that have a call for many messages."""
+
+
+async def fill(store: str, corpus: Path, folder: Path, count: int) -> Facts:
+    """Make a store of the first messages, in one transaction."""
+    tested: Any = find(store)(folder)
+    natives = [tested.native(message) for message in sessions.read(corpus, count)]
+    start = time.perf_counter()
+    await settle(tested.extend(natives))
+    seconds = time.perf_counter() - start
+    await settle(tested.close())
+    return {"seconds": seconds, "disk": size(folder)}
+
+
+def run(run: Run) -> Report:
+    count = run.sizes.bulk
+    rounds: dict[str, list[Facts]] = {name: [] for name in ("foldlog", "raw", *PEERS)}
+    failed = {}
+    for _ in range(run.sizes.rounds):
+        for name, found in rounds.items():
+            try:
+                place = {"corpus": run.corpus, "folder": run.fresh()}
+                found.append(run.call("parts.bulk:fill", store=name, **place, count=count))
+            except Failed as failure:
+                failed[name] = str(failure)
+    speed = {name: count / medians(found, "seconds") for name, found in rounds.items() if found}
+    columns = ("store", "messages a second", "× raw")
+    table = Table(f"{count:,} messages in one transaction", columns)
+    for name, value in speed.items():
+        table.rows.append([name, rate(value), f"{value / speed['raw']:.2f}"])
+    table.rows += [[name, f"not measured: {reason}", ""] for name, reason in failed.items()]
+    return Report([speed_row(run, speed["foldlog"], speed["raw"])], [table])
+
+
+def speed_row(run: Run, ours: float, raw: float) -> Row:
+    what = f"bulk, {run.sizes.bulk:,} events in one transaction (speed)"
+    row = Row(what, rate(ours), rate(raw), ours / raw, 0.5, at_least=True)
+    return row.explained(
+        lambda: run.call(
+            "parts.bulk:fill",
+            store="foldlog",
+            corpus=run.corpus,
+            folder=run.fresh(),
+            count=run.sizes.bulk,
+            profile=True,
+        )
+    )

@@ -1,0 +1,60 @@
+"""Importing a transcript, beside parsing and inserting the same lines in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import TYPE_CHECKING
+
+import orjson
+
+from benchmarks import transcript
+from benchmarks.measure import Facts
+from benchmarks.run import Run, medians
+from benchmarks.table import Report, Row, duration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZE = 4_000_000
+
+
+def ours(corpus: Path, folder: Path) -> Facts:
+    from foldlog.cli.formats import import_path
+    from foldlog.eventstore import EventStore
+
+    start = time.perf_counter()
+    with EventStore(folder / "foldlog.db") as store:
+        events = sum(report.new for report in import_path(store, corpus))
+    return {"seconds": time.perf_counter() - start, "lines": events}
+
+
+def raw(corpus: Path, folder: Path) -> Facts:
+    start = time.perf_counter()
+    db = sqlite3.connect(folder / "raw.db", isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("CREATE TABLE lines (n INTEGER PRIMARY KEY, uuid TEXT UNIQUE, body BLOB)")
+    db.execute("BEGIN IMMEDIATE")
+    with corpus.open("rb") as file:
+        rows = ((orjson.loads(line)["uuid"], line) for line in file)
+        db.executemany("INSERT INTO lines (uuid, body) VALUES (?, ?)", rows)
+    db.execute("COMMIT")
+    lines = db.execute("SELECT count(*) FROM lines").fetchone()[0]
+    db.close()
+    return {"seconds": time.perf_counter() - start, "lines": lines}
+
+
+def run(run: Run) -> Report:
+    path = transcript.write(run.fresh() / "transcript.jsonl", SIZE)
+    found: dict[str, list[Facts]] = {"ours": [], "raw": []}
+    for _ in range(run.sizes.rounds + 1):
+        for name, rounds in found.items():
+            place = {"corpus": path, "folder": run.fresh()}
+            rounds.append(run.call(f"parts.imports:{name}", **place))
+    mine, theirs = (medians(rounds[1:], "seconds") for rounds in found.values())
+    what = f"import a transcript of 4 MB, {found['raw'][0]['lines']:,} lines"
+    row = Row(what, duration(mine), duration(theirs), mine / theirs, 3).explained(
+        lambda: run.call("parts.imports:ours", corpus=path, folder=run.fresh(), profile=True)
+    )
+    return Report([row])
