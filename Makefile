@@ -37,7 +37,7 @@ docs: $(READY)
 	$(BIN)/cog -r $(COGGED)
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --write
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

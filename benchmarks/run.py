@@ -48,7 +48,7 @@ class Sizes:
 
 
 FULL = Sizes(1_000, 5, 10_000, 100_000, 500, (100, 1_000, 10_000, 100_000), 15)
-QUICK = Sizes(300, 3, 5_000, 20_000, 200, (100, 1_000, 10_000), 7)
+QUICK = Sizes(1_000, 3, 5_000, 20_000, 200, (100, 1_000, 10_000), 7)
 
 
 @dataclass
@@ -145,9 +145,13 @@ class Run:
 
 def result(code: int, output: str, errors: str) -> Facts:
     if code or not output.strip():
-        raise Failed((errors.strip().splitlines() or [f"exit code {code}"])[-1][:200])
+        raise Failed(last_line(errors) or f"exit code {code}")
     found: Facts = json.loads(output.strip().splitlines()[-1])
     return found
+
+
+def last_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[-1][:200]
 
 
 def medians(rounds: Sequence[Facts], key: str) -> float:

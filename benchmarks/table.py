@@ -65,17 +65,18 @@ class Table:
 
 @dataclass(slots=True)
 class Report:
-    """What a part found."""
+    """What a part found, or why it found nothing."""
 
     rows: list[Row] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    missing: str = ""
 
 
 def markdown(reports: Iterable[Report], facts: Sequence[str]) -> str:
     """The whole text between the markers."""
     reports = list(reports)
     rows = [row for report in reports for row in report.rows]
-    lines = [*facts, ""]
+    lines = [*facts, *(f"* {report.missing}" for report in reports if report.missing), ""]
     columns = ("measure", "foldlog", "beside it", "ratio", "target", "")
     lines += grid(columns, [row.cells() for row in rows])
     for table in (table for report in reports for table in report.tables):

@@ -20,9 +20,10 @@ SIZE = 4_000_000
 
 
 def ours(corpus: Path, folder: Path) -> Facts:
-    from foldlog.cli.formats import import_path
+    from foldlog.cli.formats import import_path, load
     from foldlog.eventstore import EventStore
 
+    load("claude-code")
     start = time.perf_counter()
     with EventStore(folder / "foldlog.db") as store:
         events = sum(report.new for report in import_path(store, corpus))

@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks import corpus
-from benchmarks.run import HERE
+from benchmarks.run import HERE, Failed, last_line
 from benchmarks.stores.foldlog import draft
 from benchmarks.table import Report, Row, duration
 from foldlog.eventstore import EventStore
@@ -78,5 +78,8 @@ def run(run: Run) -> Report:
 
 def timed(words: Sequence[str]) -> float:
     start = time.perf_counter()
-    subprocess.run(words, stdout=subprocess.DEVNULL, check=True, cwd=HERE.parent)
-    return time.perf_counter() - start
+    ended = subprocess.run(words, capture_output=True, text=True, cwd=HERE.parent)
+    seconds = time.perf_counter() - start
+    if ended.returncode:
+        raise Failed(last_line(ended.stderr))
+    return seconds
