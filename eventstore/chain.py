@@ -42,8 +42,3 @@ def event_hash(
 def hash_name(hash: bytes) -> str:
     """A hash as people and programs are told it: with its algorithm."""
     return "sha256:" + hash.hex()
-
-
-def event_id(hash: bytes) -> str:
-    """The id of the event with that hash: ``evt_`` and its first 24 hex digits."""
-    return "evt_" + hash[:12].hex()

@@ -47,6 +47,8 @@ Stored = str | bytes
 _STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _REFERENCE, _LITERAL = "$payload", "$literal"
 _EXACT = b" "  # a body that begins so is read by the exact parser
+_BLANK = frozenset({_EXACT, " "})
+_MARK, _MARK_TEXT = b'"$', '"$'  # what a reference and a literal begin with
 
 
 class Sealed(NamedTuple):
@@ -92,8 +94,7 @@ def loads(encoded: bytes | str) -> Json:
     Raises:
         ValueError: It is not JSON.
     """
-    exact = encoded[:1] in (_EXACT, " ")
-    if not exact:
+    if encoded[:1] not in _BLANK:
         try:
             return orjson.loads(encoded)
         except orjson.JSONDecodeError:
@@ -121,32 +122,27 @@ def seal(data: Mapping[str, Json], meta: Mapping[str, Json]) -> Sealed:
 
 def _skeleton(body: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> bytes:
     encoded = dumps(body)
-    if len(encoded) < PAYLOAD_BYTES and b'"$' not in encoded:
+    if len(encoded) < PAYLOAD_BYTES and _MARK not in encoded:
         return encoded  # too short to hold a payload: most bodies are
     return dumps(_replace(body, numbers, payloads))
 
 
-class Hole(NamedTuple):
-    """A place in a body that a payload belongs to."""
-
-    container: Any
-    place: str | int
-    digest: bytes
+Hole = tuple[Any, str | int, bytes]
+"""A place that a payload belongs to: its container, the key or index in it, its digest."""
 
 
-def unseal(skeleton: bytes | str, references: bytes | None) -> tuple[Json, list[Hole]]:
-    """Decode a skeleton and say where its payloads belong, for ``fill``.
+def unseal(skeleton: bytes | str, references: bytes | None, holes: list[Hole]) -> dict[str, Json]:
+    """Decode a skeleton; where its payloads belong is added to ``holes``, for ``fill``.
 
     Raises:
         ValueError: It is no JSON object, or it refers to a payload that is not in ``references``.
     """
     body = loads(skeleton)
-    holes: list[Hole] = []
-    if (b'"$' if isinstance(skeleton, bytes) else '"$') in skeleton:  # type: ignore[operator]
+    if references or (_MARK if type(skeleton) is bytes else _MARK_TEXT) in skeleton:  # type: ignore[operator]
         body = _find_holes(body, references or b"", holes)
     if type(body) is not dict:
         raise ValueError(f"its body is no JSON object but a {type(body).__name__}")
-    return body, holes
+    return body
 
 
 def fill(holes: Iterable[Hole], payloads: Mapping[bytes, str]) -> None:
@@ -234,29 +230,28 @@ def _refer(text: str, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -
     return {_REFERENCE: numbers[name]}
 
 
-def _find_holes(body: Json, references: bytes, holes: list[Hole]) -> Json:
+def _find_holes(value: Json, references: bytes, holes: list[Hole]) -> Json:
     """Undo ``_replace`` but for the payloads: collect their places; unwrap literals."""
-    root = [body]
-    stack: list[tuple[Any, Any]] = [(root, 0)]
-    while stack:
-        container, place = stack.pop()
-        value = container[place]
-        if type(value) is dict:
-            if _REFERENCE in value:
-                holes.append(Hole(container, place, _reference(value[_REFERENCE], references)))
-                continue
-            if _LITERAL in value:
-                value = container[place] = value[_LITERAL]
-            stack.extend((value, key) for key, item in value.items() if type(item) in _NESTS)
-        else:
-            stack.extend((value, i) for i, item in enumerate(value) if type(item) in _NESTS)
-    return root[0]
+    if type(value) is dict:
+        if _LITERAL in value:
+            value = value[_LITERAL]
+        places: Iterable[tuple[Any, Json]] = value.items()
+    else:
+        places = enumerate(value)
+    for place, item in places:
+        if type(item) is dict and _REFERENCE in item:
+            holes.append((value, place, _reference(item[_REFERENCE], references)))
+        elif type(item) in _NESTS:
+            value[place] = _find_holes(item, references, holes)
+    return value
 
 
 def _reference(number: Json, references: bytes) -> bytes:
-    if not isinstance(number, int) or not 0 <= number < len(references) // DIGEST_BYTES:
-        raise ValueError(f"it refers to payload {number!r}, which it does not have")
-    return references[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
+    if type(number) is int and number >= 0:
+        name = references[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
+        if len(name) == DIGEST_BYTES:
+            return name
+    raise ValueError(f"it refers to payload {number!r}, which it does not have")
 
 
 _NESTS = frozenset({dict, list})

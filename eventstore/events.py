@@ -43,7 +43,6 @@ class Event:
         position: Its place in the whole store, from 1, ascending; not without gaps.
         session: The session it was recorded in (for what a fork inherits: the parent).
         version: Its place in the session, from 1, without gaps.
-        id: ``evt_`` and 24 hex digits of its hash.
         type: The dotted name of what happened.
         schema: The shape of ``data``, after upcasting.
         at: When it was recorded, ISO 8601 in UTC with microseconds.
@@ -56,7 +55,6 @@ class Event:
     position: int
     session: str
     version: int
-    id: str
     type: str
     schema: int
     at: str
@@ -64,6 +62,11 @@ class Event:
     meta: dict[str, Json]
     hash: str
     key: str | None = None
+
+    @property
+    def id(self) -> str:
+        """``evt_`` and the first 24 hex digits of its hash."""
+        return "evt_" + self.hash.removeprefix("sha256:")[:24]
 
     @property
     def occurred(self) -> str:

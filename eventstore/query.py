@@ -76,8 +76,9 @@ class _Bodies:
         ).fetchone()
         if row is None:
             return None
-        body, holes = codec.unseal(self._compressor.unpack(row[0]), row[1])
-        codec.fill(holes, {hole.digest: self._payload_text(hole.digest) for hole in holes})
+        holes: list[codec.Hole] = []
+        body = codec.unseal(self._compressor.unpack(row[0]), row[1], holes)
+        codec.fill(holes, {name: self._payload_text(name) for _, _, name in holes})
         return body
 
     def _payload_text(self, digest: bytes) -> str:

@@ -4,13 +4,15 @@ once."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from sys import intern
 from typing import Any
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.ancestry import Ancestry, Segment
-from foldlog.eventstore.chain import event_id, hash_name
+from foldlog.eventstore.chain import hash_name
 from foldlog.eventstore.errors import CorruptEvent
-from foldlog.eventstore.events import Event, Json
+from foldlog.eventstore.events import Event
 from foldlog.eventstore.facets import ROLES
 from foldlog.eventstore.sqlite import Connection
 from foldlog.eventstore.upcast import UPCASTERS, upcast
@@ -135,10 +137,10 @@ class Reader:
             CorruptEvent: A body or a payload is missing or damaged.
         """
         holes: list[codec.Hole] = []
-        bodies = [self._bodies(row, holes) for row in rows]
+        events = [self._event(row, holes) for row in rows]
         if holes:
             self._fill(rows, holes)
-        return [_event(row, data, meta) for row, (data, meta) in zip(rows, bodies, strict=True)]
+        return [_upcast(event) for event in events] if UPCASTERS else events
 
     def skeleton(self, stored: codec.Stored) -> bytes:
         """The bytes of a stored skeleton.
@@ -149,24 +151,27 @@ class Reader:
         content = self._compressor.unpack(stored)
         return content.encode() if isinstance(content, str) else content
 
-    def _bodies(
-        self, row: tuple[Any, ...], holes: list[codec.Hole]
-    ) -> tuple[dict[str, Json], dict[str, Json]]:
+    def _event(self, row: tuple[Any, ...], holes: list[codec.Hole]) -> Event:
+        position, session, version, type, schema, at, key, data, meta, refs, hash = row
+        unpack, unseal = self._compressor.unpack, codec.unseal
         try:
-            data, found = codec.unseal(self._compressor.unpack(row[DATA]), row[REFS])
-            if row[META] == "{}":
-                meta: dict[str, Json] = {}
-            else:
-                meta, more = codec.unseal(self._compressor.unpack(row[META]), row[REFS])
-                found += more
-        except ValueError as error:
-            raise CorruptEvent(row[SESSION], row[VERSION], str(error)) from error
-        if found:
-            holes += found
-        return data, meta
+            return Event(
+                position,
+                session,
+                version,
+                intern(type),
+                schema,
+                at,
+                unseal(unpack(data), refs, holes),
+                {} if meta == "{}" else unseal(unpack(meta), refs, holes),
+                hash_name(hash),
+                key,
+            )
+        except (ValueError, TypeError) as error:
+            raise CorruptEvent(session, version, str(error)) from error
 
     def _fill(self, rows: Rows, holes: list[codec.Hole]) -> None:
-        texts = self.payloads({hole.digest for hole in holes})
+        texts = self.payloads({name for _, _, name in holes})
         try:
             codec.fill(holes, texts)
         except KeyError as error:
@@ -190,23 +195,9 @@ class Reader:
         return found
 
 
-def _event(row: tuple[Any, ...], data: dict[str, Json], meta: dict[str, Json]) -> Event:
-    position, session, version, type, schema, at, key, _, _, _, hash = row
-    if UPCASTERS:
-        schema, data = upcast(type, schema, data)
-    return Event(
-        position,
-        session,
-        version,
-        event_id(hash),
-        type,
-        schema,
-        at,
-        data,
-        meta,
-        hash_name(hash),
-        key,
-    )
+def _upcast(event: Event) -> Event:
+    schema, data = upcast(event.type, event.schema, event.data)
+    return replace(event, schema=schema, data=data)
 
 
 def _moved_to(event: Event) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.calls import ToolNames
-from foldlog.eventstore.chain import GENESIS, event_hash, event_id, hash_name
+from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.facets import calls_in, facets
@@ -199,7 +199,6 @@ def _event(
         position,
         session,
         version,
-        event_id(hash),
         draft.type,
         draft.schema,
         at,

@@ -155,7 +155,8 @@ class Verifier:
 
     def _body(self, row: Row, skeleton: bytes) -> Any:
         """The body with its references left open: the columns need only what is small."""
-        body, holes = codec.unseal(skeleton, row.refs)
+        holes: list[codec.Hole] = []
+        body = codec.unseal(skeleton, row.refs, holes)
         codec.fill(holes, _Anything())
         return body
 

@@ -51,7 +51,7 @@ class Ahead:
         self._source = source
         self._version = version
         self.events = [
-            Event(0, session, at, "", draft.type, draft.schema, "", {**draft.data}, {}, "")
+            Event(0, session, at, draft.type, draft.schema, "", {**draft.data}, {}, "")
             for at, draft in enumerate(drafts, version + 1)
         ]
 

@@ -21,7 +21,6 @@ def later(events: Iterable[Event], *drafts: EventDraft, session: str = "s") -> l
             position=version,
             session=session,
             version=version,
-            id=f"evt_{version:024x}",
             type=draft.type,
             schema=draft.schema,
             at=f"2026-11-29T12:{version // 60 % 60:02}:{version % 60:02}.000000Z",

@@ -262,7 +262,7 @@ class Transcript:
 
 def _control(session: str, version: int, type_: str, data: Mapping[str, Json]) -> Event:
     """An event as a fold needs it: its version, its type and its data."""
-    return Event(0, session, version, "", type_, 1, "", dict(data), {}, "")
+    return Event(0, session, version, type_, 1, "", dict(data), {}, "")
 
 
 _TAKERS = {
