@@ -220,6 +220,17 @@ class TestSystemMessages:
             "assistant",
         ]
 
+    def test_but_not_while_a_call_of_it_waits_for_its_result(self) -> None:
+        search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+        found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+        drafts = [user("a"), assistant(call("t1"), search, found), told("s"), assistant("b")]
+        assert messages(*drafts, result("t1")) == [
+            ("user", "a"),
+            ("assistant", [call("t1"), search, found, text("b")]),
+            ("user", [answer("t1")]),
+            ("system", "s"),
+        ]
+
 
 class TestOpenCalls:
     OPEN = (user("go"), assistant(call("t1"), call("t2", "read"), id="m1"), result("t1"))
@@ -259,6 +270,16 @@ class TestOpenCalls:
     def test_once_the_user_has_spoken_or_another_reply_came_nothing_is_open(self) -> None:
         assert open_calls(project(log(*self.OPEN, user("stop")))) == []
         assert open_calls(project(log(*self.OPEN, assistant("Well.", id="m2")))) == []
+
+    def test_a_second_call_with_an_id_is_not_rendered_so_it_is_not_open(self) -> None:
+        drafts = [
+            user("go"),
+            assistant(call("t1")),
+            result("t1"),
+            user("on"),
+            assistant(call("t1")),
+        ]
+        assert open_calls(project(log(*drafts))) == []
 
     def test_the_calls_of_server_tools_are_never_ours_to_answer(self) -> None:
         search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}

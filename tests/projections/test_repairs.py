@@ -90,6 +90,12 @@ class TestResults:
         assert messages == [*ANSWERED, ("user", [answer("t1")])]
         assert found == [("second_result", 4)]
 
+    def test_of_two_interrupted_ones_the_first_stays(self) -> None:
+        gone = EventDraft("tool.result", interrupted(call("t1")))
+        messages, found = mended(user("U1"), assistant(call("t1")), gone, gone)
+        assert len(messages) == 3
+        assert found == [("second_result", 4)]
+
     def test_a_result_gets_the_toolset_name_of_its_call(self) -> None:
         click = {**call("t1"), "toolset_name": "browser"}
         messages, found = mended(user("U1"), assistant(click), result("t1"))
@@ -122,6 +128,13 @@ class TestCalls:
             ("assistant", [text("A3")]),
         ]
         assert found == [("second_call", 5), ("second_result", 6), ("empty_message", 6)]
+
+    def test_a_call_without_an_id(self) -> None:
+        nameless = {"type": "tool_use", "name": "bash", "input": {}}
+        answered = user([{"type": "tool_result", "content": "done"}, text("U2")])
+        messages, found = mended(user("U1"), assistant("A1", nameless), answered)
+        assert messages == [("user", "U1"), ("assistant", [text("A1")]), ("user", [text("U2")])]
+        assert found == [("second_call", 2), ("orphan_result", 3)]
 
     def test_call_of_a_server_tool_without_a_result(self) -> None:
         search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
@@ -175,6 +188,11 @@ class TestEmptiness:
         messages, found = mended(user("U1"), assistant("A1"), user(blank), assistant("A2"))
         assert messages[2] == ("user", NO_CONTENT)
         assert ("empty_message", 3) in found
+
+    def test_an_attachment_that_says_nothing_is_not(self) -> None:
+        blank = EventDraft("attachment.added", {"kind": "hook", "content": " "})
+        messages, _ = mended(user("U1"), assistant("A1"), blank, assistant("A2"))
+        assert messages == [("user", "U1"), ("assistant", [text("A1"), text("A2")])]
 
     def test_a_reply_without_content_is_filled(self) -> None:
         messages, found = mended(user("U1"), assistant(), user("U2"))

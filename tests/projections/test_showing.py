@@ -78,10 +78,14 @@ def test_cleared_results_of_one_imported_line_are_cleared_each_and_its_text_stay
     ]
 
 
-def test_a_cleared_reply_keeps_its_calls() -> None:
-    reply = assistant(thinking(), "I look.", call("t1"))
+def test_a_cleared_reply_keeps_its_calls_and_the_results_of_server_tools() -> None:
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    hits = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    reply = assistant(thinking(), search, hits, "I look.", call("t1"))
     assert content(reply, shown="cleared", text="[x]") == [
         {"type": "text", "text": "[x]"},
+        search,
+        hits,
         call("t1"),
     ]
 
