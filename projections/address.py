@@ -23,8 +23,8 @@ def resolve(store: EventStore, session: str, name: int | str) -> int:
 
     * ``head``: the newest view, so the last version;
     * a time, in UTC where it names no zone: what stood there then, by when things happened;
-    * ``request:K``: the view of the K-th request on the lineage; in an imported session, which has
-      no records of requests, what stood before the K-th new assistant message;
+    * ``request:K``: the view of the K-th request on the lineage; where none was recorded, what
+      stood before the K-th new assistant message;
     * ``edit:K``: just after the K-th append with edits;
     * ``before-compaction:K``: just before the K-th append that holds a summary or a marker.
 
@@ -75,25 +75,20 @@ def _counted(session: str, kind: str, count: str, found: Sequence[int]) -> int:
 
 def _requests(store: EventStore, session: str) -> list[int]:
     lineage = open_view(store, session).layout.lineage
-    types = ["message.assistant"] if _is_imported(store, session) else ["request.sent"]
-    events = sorted(
-        (event for event in store.read(session, types=types) if event.version in lineage),
-        key=lambda event: lineage.place(event.version) or 0,
-    )
-    if types == ["request.sent"]:
-        return [_seen_by(event) for event in events]
-    return [event.version - 1 for event in _new_messages(events)]
+
+    def on_lineage(type: str) -> list[Event]:
+        events = [e for e in store.read(session, types=[type]) if e.version in lineage]
+        return sorted(events, key=lambda event: lineage.place(event.version) or 0)
+
+    requests = on_lineage("request.sent")
+    if requests:
+        return [_seen_by(request) for request in requests]
+    return [event.version - 1 for event in _new_messages(on_lineage("message.assistant"))]
 
 
 def _seen_by(request: Event) -> int:
     view = request.data.get("view")
     return view if isinstance(view, int) and 0 <= view < request.version else request.version - 1
-
-
-def _is_imported(store: EventStore, session: str) -> bool:
-    started = next(store.read(session, types=["session.started"]), None)
-    origin = started.data.get("origin") if started else None
-    return isinstance(origin, dict) and "importer" in origin
 
 
 def _new_messages(events: Iterable[Event]) -> list[Event]:
