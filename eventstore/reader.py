@@ -46,6 +46,11 @@ class Reader:
                 yield from self._segment(segment, types)
 
     def _segment(self, segment: Segment, types: Collection[str] | None) -> Iterator[Event]:
+        if types is not None and not any(type in ROLES for type in types):
+            return self._control(segment, types)
+        return self._stretch(segment, types)
+
+    def _stretch(self, segment: Segment, types: Collection[str] | None) -> Iterator[Event]:
         condition, arguments = _of_types(types)
         sql = (
             f"{SELECT} WHERE session = ? AND version > ? AND version <= ?{condition}"
@@ -58,6 +63,28 @@ class Reader:
             if len(rows) < BATCH:
                 return
             after = rows[-1][VERSION]
+
+    def _control(self, segment: Segment, types: Collection[str]) -> Iterator[Event]:
+        """Events of types that have no role, found by their own index.
+
+        Left alone, SQLite walks all versions to get the order for free: 33 ms for three events
+        among 100,000, where this takes 0.2.
+        """
+        condition, arguments = _of_types(types)
+        found = self._connection.rows(
+            "SELECT version FROM events INDEXED BY events_control WHERE role IS NULL"
+            f" AND session = ? AND version BETWEEN ? AND ?{condition} ORDER BY version",
+            (*segment, *arguments),
+        )
+        for start in range(0, len(found), BATCH):
+            part = [version for (version,) in found[start : start + BATCH]]
+            among = ",".join("?" * len(part))
+            yield from self.decode(
+                self._connection.rows(
+                    f"{SELECT} WHERE session = ? AND version IN ({among}) ORDER BY version",
+                    (segment.session, *part),
+                )
+            )
 
     def everything(self, after: int) -> Iterator[Event]:
         """The events of all sessions behind a position."""
@@ -211,8 +238,6 @@ def _moved_to(event: Event) -> int | None:
 
 
 def _of_types(types: Collection[str] | None) -> tuple[str, tuple[str, ...]]:
-    """A condition for these types that lets SQLite use the index of the control events."""
     if types is None:
         return "", ()
-    control = "" if any(type in ROLES for type in types) else " AND role IS NULL"
-    return f" AND type IN ({','.join('?' * len(types))}){control}", tuple(types)
+    return f" AND type IN ({','.join('?' * len(types))})", tuple(types)
