@@ -3,6 +3,8 @@
 # make lint    style, types, and documentation that agrees with the program
 # make docs    write the generated parts of the documentation anew
 # make bench   measure against raw sqlite3 and the peers; writes benchmarks/README.md
+#
+# All set-up goes into .venv; PYTHON names the interpreter it is made from (3.11 or later).
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -15,8 +17,14 @@ all: lint test
 
 setup: $(READY)
 
+# A Python whose venv does not work (Debian's, without python3-venv) gets virtualenv, from its own
+# pip, however old, into a folder of ours.
 $(READY): pyproject.toml
-	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m pip install --quiet --user virtualenv && $(PYTHON) -m virtualenv --quiet $(VENV); }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "foldlog needs Python 3.11 or later: make PYTHON=python3.12 …"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV) || { \
+	  $(PYTHON) -m pip install --quiet --target build/virtualenv virtualenv && \
+	  PYTHONPATH=build/virtualenv $(PYTHON) -m virtualenv --quiet --clear $(VENV); }
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $(READY)
@@ -40,4 +48,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks --write
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

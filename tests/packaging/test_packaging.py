@@ -1,0 +1,116 @@
+"""What people install is complete: the wheel, the source distribution, the editable install."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import foldlog
+from tests.packaging.conftest import ROOT, Environment, build
+
+FOLDERS = ("eventstore", "projections", "cli")
+
+
+def source_files() -> set[str]:
+    """Every file of the three folders and of the package around them, as a wheel names it."""
+    files = {"foldlog/__init__.py", "foldlog/py.typed"}
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                files.add(f"foldlog/{path.relative_to(ROOT).as_posix()}")
+    return files
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    """The files of a wheel, but for its own list of them."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {
+            name: archive.read(name)
+            for name in archive.namelist()
+            if not name.endswith("dist-info/RECORD")
+        }
+
+
+class TestWheel:
+    def test_it_contains_every_module_and_data_file_and_nothing_else(self, wheel: Path) -> None:
+        names = {name for name in contents(wheel) if ".dist-info/" not in name}
+        assert names == source_files()
+
+    def test_it_carries_the_licence(self, wheel: Path) -> None:
+        (name,) = (name for name in contents(wheel) if name.endswith("licenses/LICENSE"))
+        assert contents(wheel)[name] == (ROOT / "LICENSE").read_bytes()
+
+    def test_the_command_runs_from_it_alone(self, installed: Environment) -> None:
+        assert installed.foldlog("--version").strip().endswith(foldlog.__version__)
+
+    def test_it_is_one_import_package(self, installed: Environment) -> None:
+        found = installed.run(
+            "from importlib.util import find_spec\n"
+            "names = ('foldlog', 'eventstore', 'projections', 'cli')\n"
+            "print([name for name in names if find_spec(name)])"
+        )
+        assert found.strip() == "['foldlog']"
+
+    def test_every_public_name_is_there(self, installed: Environment) -> None:
+        code = "import foldlog; print([getattr(foldlog, name) for name in foldlog.__all__])"
+        assert str(ROOT) not in installed.run(f"{code}; print(foldlog.__file__)")
+
+    def test_sqlite_utils_finds_the_functions(self, installed: Environment) -> None:
+        found = installed.run(
+            "from sqlite_utils import Database\n"
+            "db = Database(memory=True)\n"
+            "print(db.execute(\"select foldlog_hash(x'00ff')\").fetchone()[0])"
+        )
+        assert found.strip() == "sha256:00ff"
+
+    def test_datasette_finds_the_functions(self, installed: Environment) -> None:
+        found = installed.run(
+            "import sqlite3\n"
+            "from importlib.metadata import entry_points\n"
+            "from pluggy import PluginManager, HookspecMarker\n"
+            "class Spec:\n"
+            "    @HookspecMarker('datasette')\n"
+            "    def prepare_connection(self, conn, database, datasette): ...\n"
+            "manager = PluginManager('datasette')\n"
+            "manager.add_hookspecs(Spec)\n"
+            "manager.load_setuptools_entrypoints('datasette', 'foldlog')\n"
+            "conn = sqlite3.connect(':memory:')\n"
+            "manager.hook.prepare_connection(conn=conn, database='', datasette=None)\n"
+            "print(conn.execute(\"select foldlog_hash(x'00ff')\").fetchone()[0])"
+        )
+        assert found.strip() == "sha256:00ff"
+
+
+class TestSdist:
+    def test_it_builds_a_wheel_with_the_same_contents(
+        self, sdist: Path, wheel: Path, tmp_path: Path
+    ) -> None:
+        with tarfile.open(sdist) as archive:
+            archive.extractall(tmp_path, filter="data")
+        (source,) = tmp_path.iterdir()
+        assert contents(build("wheel", source, tmp_path / "out")) == contents(wheel)
+
+    @pytest.mark.parametrize("name", ["README.md", "LICENSE", "CHANGELOG.md", "docs/concepts.md"])
+    def test_it_carries_what_people_read(self, sdist: Path, name: str) -> None:
+        with tarfile.open(sdist) as archive:
+            folder = archive.getnames()[0].split("/")[0]
+            member = archive.extractfile(f"{folder}/{name}")
+            assert member is not None
+            assert member.read() == (ROOT / name).read_bytes()
+
+
+class TestEditable:
+    def test_it_runs_from_the_source_tree(self, tmp_path: Path) -> None:
+        environment = Environment(tmp_path / "venv")
+        environment.install("--no-build-isolation", "--editable", ROOT)
+        code = "import foldlog.eventstore.store as module; print(module.__file__)"
+        assert Path(environment.run(code).strip()).resolve() == ROOT / "eventstore" / "store.py"
+        assert environment.foldlog("--version").strip().endswith(foldlog.__version__)
+
+
+def test_the_version_is_told_once(installed: Environment) -> None:
+    metadata = installed.run("from importlib.metadata import version; print(version('foldlog'))")
+    assert metadata.strip() == foldlog.__version__

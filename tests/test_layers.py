@@ -1,0 +1,91 @@
+"""The folders name the architecture: cli → projections → eventstore, never back."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+LIBRARIES = {
+    "eventstore": {"orjson", "pluggy", "sqlite_utils", "zstandard"},
+    "projections": set[str](),
+    "cli": {"click", "orjson", "rich"},
+}
+"""What each layer may import from outside, the standard library apart."""
+
+BELOW = {
+    "eventstore": ("eventstore",),
+    "projections": ("projections", "eventstore"),
+    "cli": ("cli", "projections", "eventstore"),
+}
+"""The layers that each layer may import."""
+
+SLOW = ("anthropic", "click", "rich", "sqlite_utils", "zstandard", "sqlite3")
+"""Imported where they are used, so that a command which needs none of them starts at once."""
+
+
+def imports(layer: str) -> Iterator[tuple[str, str]]:
+    """(place, imported module) for each import of a layer, wherever it stands in a file."""
+    for path in sorted((ROOT / layer).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Import):
+                yield from ((place, alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                module = "." * node.level + (node.module or "")
+                yield from ((place, f"{module}.{alias.name}") for alias in node.names)
+
+
+def allowed(layer: str, module: str) -> bool:
+    """Whether a layer may import a module."""
+    root, _, rest = module.partition(".")
+    if root == "foldlog":
+        inner = rest.split(".")[0]
+        return inner in BELOW[layer] or inner not in BELOW
+    return root in sys.stdlib_module_names or root in LIBRARIES[layer]
+
+
+@pytest.mark.parametrize("layer", BELOW)
+def test_a_layer_imports_only_what_is_below_it(layer: str) -> None:
+    assert [found for found in imports(layer) if not allowed(layer, found[1])] == []
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["foldlog.cli.main", "foldlog.projections", "eventstore.store", "click", ".events", "requests"],
+)
+def test_an_import_across_the_layers_is_seen(module: str) -> None:
+    assert not allowed("eventstore", module)
+
+
+@pytest.mark.parametrize(
+    ("module", "may_load"), [("foldlog", ()), ("foldlog.cli.main", ("click",))]
+)
+def test_importing_loads_nothing_slow(module: str, may_load: tuple[str, ...]) -> None:
+    code = f"import sys, {module}; print(*(set({SLOW}) & sys.modules.keys()))"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert loaded.returncode == 0, loaded.stderr
+    assert set(loaded.stdout.split()) <= set(may_load)
+
+
+def test_importing_everything_does_nothing(tmp_path: Path) -> None:
+    """No prints, no files, no folders, whatever is imported."""
+    names = [
+        "foldlog." + path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        for layer in BELOW
+        for path in (ROOT / layer).rglob("*.py")
+        if path.name != "testing.py"
+    ]
+    code = f"import importlib\nfor name in {names!r}: importlib.import_module(name)"
+    environment = {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert list(tmp_path.iterdir()) == []
