@@ -15,8 +15,8 @@ from foldlog.eventstore.errors import InvalidView
 from foldlog.projections.blocks import CALL, RESULT, kind
 from foldlog.projections.interrupted import interrupted
 from foldlog.projections.items import Item, items
-from foldlog.projections.repairs import Mending, Repair, mending, repaired
-from foldlog.projections.repairs.model import newest_model
+from foldlog.projections.mending import Mending, Repair, repaired
+from foldlog.projections.mending.model import newest_model
 from foldlog.projections.replies import Call, joined, waiting
 from foldlog.projections.turns import messages
 from foldlog.projections.view import View
@@ -51,8 +51,8 @@ def render(view: View, *, open: Open = "error", model: str | None = None) -> dic
 
 def repairs(view: View, *, model: str | None = None) -> list[Repair]:
     """What render had to leave out or complete in a view: the rule and the version of each."""
-    _, mended = _rendered(view, "keep", model)
-    return list(dict.fromkeys(mended.found))
+    _, mending = _rendered(view, "keep", model)
+    return list(dict.fromkeys(mending.found))
 
 
 def open_calls(view: View) -> list[Call]:
@@ -68,8 +68,8 @@ def _rendered(view: View, open: Open, model: str | None) -> tuple[list[dict[str,
         raise _still_open(view, ours)
     if open == "recover":
         seen = seen + [_interrupted(call) for call in ours]
-    mended = mending(seen, model or newest_model(seen), calls)
-    return messages(repaired(seen, mended), mended), mended
+    mending = Mending.of(seen, model or newest_model(seen), calls)
+    return messages(repaired(seen, mending), mending), mending
 
 
 def _interrupted(call: Call) -> Item:

@@ -22,7 +22,7 @@ from foldlog.projections.blocks import (
     plain_text,
 )
 from foldlog.projections.items import Item, Role
-from foldlog.projections.repairs.mending import Mending
+from foldlog.projections.mending.repair import Mending
 from foldlog.projections.replies import calls_of
 
 

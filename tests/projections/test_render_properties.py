@@ -14,9 +14,9 @@ from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.digest import digest
 from foldlog.projections.interrupted import interrupted
+from foldlog.projections.mending import RULES
 from foldlog.projections.messages_api import check
 from foldlog.projections.render import open_calls, render, repairs
-from foldlog.projections.repairs import RULES
 from foldlog.projections.view import project
 from tests.projections.build import call, edit, later, log, result, thinking, user
 

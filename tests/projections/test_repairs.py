@@ -8,13 +8,13 @@ import pytest
 
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.interrupted import interrupted
+from foldlog.projections.mending import RULES
+from foldlog.projections.mending.beginning import CONTINUES
+from foldlog.projections.mending.empty import NO_CONTENT
+from foldlog.projections.mending.model import family
+from foldlog.projections.mending.pairing import INTERRUPTED_CALL
 from foldlog.projections.messages_api import check
 from foldlog.projections.render import render, repairs
-from foldlog.projections.repairs import RULES
-from foldlog.projections.repairs.beginning import CONTINUES
-from foldlog.projections.repairs.empty import NO_CONTENT
-from foldlog.projections.repairs.model import family
-from foldlog.projections.repairs.pairing import INTERRUPTED_CALL
 from foldlog.projections.view import project
 from tests.projections.build import assistant, call, log, result, thinking, user
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import THINKING, kind
 from foldlog.projections.items import Item
-from foldlog.projections.repairs.mending import Mending
+from foldlog.projections.mending.repair import Mending
 
 _DATE = re.compile(r"[-@]\d{8}$")
 
@@ -31,12 +31,12 @@ def foreign_thinking(items: list[Item], mending: Mending) -> list[Item]:
     wanted = family(mending.model)
 
     def foreign(item: Item, block: Json) -> bool:
-        if kind(block) not in THINKING or item.role != "assistant":
+        if kind(block) not in THINKING:
             return False
         writer = _writer(item, block)
         return writer is not None and family(writer) != wanted
 
-    return mending.without(items, foreign, "foreign_thinking")
+    return mending.without(items, foreign, "foreign_thinking", role="assistant")
 
 
 def fallback(items: list[Item], mending: Mending) -> list[Item]:
@@ -46,7 +46,11 @@ def fallback(items: list[Item], mending: Mending) -> list[Item]:
     """
     if "fallback" not in mending.in_replies:
         return items
-    return mending.without(items, lambda _, block: kind(block) == "fallback", "fallback")
+
+    def marks(_: Item, block: Json) -> bool:
+        return kind(block) == "fallback"
+
+    return mending.without(items, marks, "fallback", role="assistant")
 
 
 def _writer(item: Item, block: Json) -> str | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import RESULT, THINKING, blocks, is_blank, kind
 from foldlog.projections.items import Item
-from foldlog.projections.repairs.mending import Mending
+from foldlog.projections.mending.repair import Mending
 from foldlog.projections.replies import spans
 
 NO_CONTENT = "(no content)"
@@ -59,14 +61,9 @@ def empty_messages(items: list[Item], mending: Mending) -> list[Item]:
     """
     spoken = [item for item in items if item.role != "assistant" or item.content]
     kept: list[Item] = []
-    at = 0
-    while at < len(spoken):
-        start = at
-        while at < len(spoken) and spoken[at].role != "assistant":
-            at += 1
-        kept.extend(_user_turn(spoken[start:at], mending))
-        kept.extend(spoken[at : at + 1])
-        at += 1
+    for is_reply, group in groupby(spoken, lambda item: item.role == "assistant"):
+        turn = list(group)
+        kept.extend(turn if is_reply else _user_turn(turn, mending))
     return kept
 
 

@@ -14,7 +14,7 @@ from foldlog.projections.blocks import (
     only_in_replies,
 )
 from foldlog.projections.items import Item
-from foldlog.projections.repairs.mending import Mending
+from foldlog.projections.mending.repair import Mending
 from foldlog.projections.replies import calls_of, results, spans
 
 INTERRUPTED_CALL = "[Tool use interrupted]"
@@ -36,8 +36,8 @@ def second_call(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out a call whose id was called before, or that has none; fill a reply left empty."""
     called: set[str] = set()
 
-    def again(item: Item, block: Json) -> bool:
-        if item.role != "assistant" or kind(block) not in CALLS:
+    def again(_: Item, block: Json) -> bool:
+        if kind(block) not in CALLS:
             return False
         call = call_id(block)
         if call is None or call in called:
@@ -46,7 +46,7 @@ def second_call(items: list[Item], mending: Mending) -> list[Item]:
         return False
 
     before = len(mending.found)
-    kept = mending.without(items, again, "second_call")
+    kept = mending.without(items, again, "second_call", role="assistant")
     for start, end in spans(kept) if len(mending.found) > before else ():
         lost = any(items[at].content and not kept[at].content for at in range(start, end))
         if lost and not any(item.content for item in kept[start:end]):
@@ -59,10 +59,10 @@ def orphan_result(items: list[Item], mending: Mending) -> list[Item]:
     called: set[tuple[bool, str | None]] = set()
 
     def orphan(item: Item, block: Json) -> bool:
-        if kind(block) in CALLS and item.role == "assistant":
-            called.add((kind(block) == CALL, call_id(block)))
-        if kind(block) == RESULT:
+        if item.kind == "result":
             return (True, call_id(block)) not in called
+        if kind(block) in CALLS:
+            called.add((kind(block) == CALL, call_id(block)))
         return is_server_result(kind(block)) and (False, call_id(block)) not in called
 
     return mending.without(items, orphan, "orphan_result")
@@ -89,14 +89,12 @@ def second_result(items: list[Item], mending: Mending) -> list[Item]:
         else:
             mending.note("second_result", item.version)
             kept.append(item._replace(content=[]))
-    return (
-        _second_server_result(kept, mending)
-        if any(map(is_server_result, mending.in_replies))
-        else kept
-    )
+    return _second_server_result(kept, mending)
 
 
 def _second_server_result(items: list[Item], mending: Mending) -> list[Item]:
+    if not any(map(is_server_result, mending.in_replies)):
+        return items
     answered: set[str | None] = set()
 
     def again(_: Item, block: Json) -> bool:
@@ -106,7 +104,7 @@ def _second_server_result(items: list[Item], mending: Mending) -> list[Item]:
         answered.add(call_id(block))
         return known
 
-    return mending.without(items, again, "second_result")
+    return mending.without(items, again, "second_result", role="assistant")
 
 
 def toolset_name(items: list[Item], mending: Mending) -> list[Item]:
@@ -135,10 +133,10 @@ def unanswered_call(items: list[Item], mending: Mending) -> list[Item]:
     answered = {call_id(block) for item in items for block in results(item)}
     answered.update(call.id for call in mending.waiting)
 
-    def unanswered(item: Item, block: Json) -> bool:
+    def unanswered(_: Item, block: Json) -> bool:
         return kind(block) in CALLS and call_id(block) not in answered
 
-    return mending.without(items, unanswered, "unanswered_call")
+    return mending.without(items, unanswered, "unanswered_call", role="assistant")
 
 
 def _synthesized(item: Item) -> bool:

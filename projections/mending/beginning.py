@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foldlog.projections.blocks import blocks, is_compaction
 from foldlog.projections.items import Item
-from foldlog.projections.repairs.mending import Mending
+from foldlog.projections.mending.repair import Mending
 
 CONTINUES = "[The conversation is shown from here on.]"
 """The user message put before an assistant message that would be first."""

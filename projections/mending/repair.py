@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import kind
-from foldlog.projections.items import Item
+from foldlog.projections.items import Item, Role
 from foldlog.projections.replies import Call
 
 RULES = {
@@ -62,30 +62,38 @@ class Mending:
     waiting: Collection[Call] = ()
     found: list[Repair] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, items: list[Item], model: str | None, waiting: Collection[Call]) -> Mending:
+        """Look through a view's items, to mend them for a model."""
+        replies = _types(item for item in items if item.role == "assistant")
+        messages = _types(i for i in items if i.role != "assistant" and i.kind != "result")
+        return cls(replies, messages, model, waiting)
+
     def note(self, rule: str, version: int) -> None:
         """Record that a rule mended an event."""
         self.found.append(Repair(rule, version))
 
     def without(
-        self, items: list[Item], unwanted: Callable[[Item, Json], bool], rule: str
+        self,
+        items: list[Item],
+        unwanted: Callable[[Item, Json], bool],
+        rule: str,
+        *,
+        role: Role | None = None,
     ) -> list[Item]:
-        """Leave out blocks. An item that loses all stays, empty, for the rules of emptiness."""
+        """Leave out blocks, of one role only where it is given.
+
+        An item that loses all of them stays, empty, for the rules of emptiness.
+        """
         kept: list[Item] = []
         for item in items:
-            if not isinstance(item.content, str):
+            if role in (None, item.role) and not isinstance(item.content, str):
                 rest = [block for block in item.content if not unwanted(item, block)]
                 if len(rest) < len(item.content):
                     self.note(rule, item.version)
                     item = item._replace(content=rest)
             kept.append(item)
         return kept
-
-
-def mending(items: list[Item], model: str | None, waiting: Collection[Call]) -> Mending:
-    """Look through a view's items, to mend them for a model."""
-    replies = _types(item for item in items if item.role == "assistant")
-    messages = _types(i for i in items if i.role != "assistant" and i.kind != "result")
-    return Mending(replies, messages, model, waiting)
 
 
 def _types(items: Iterable[Item]) -> frozenset[str]:

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from foldlog.projections.items import Item
-from foldlog.projections.repairs.beginning import compaction_first, leading_assistant
-from foldlog.projections.repairs.empty import blank_text, empty_messages, empty_reply, thinking_only
-from foldlog.projections.repairs.mending import RULES, Mending, Repair, mending
-from foldlog.projections.repairs.model import fallback, foreign_thinking
-from foldlog.projections.repairs.pairing import (
+from foldlog.projections.mending.beginning import compaction_first, leading_assistant
+from foldlog.projections.mending.empty import blank_text, empty_messages, empty_reply, thinking_only
+from foldlog.projections.mending.model import fallback, foreign_thinking
+from foldlog.projections.mending.pairing import (
     orphan_result,
     second_call,
     second_result,
@@ -26,8 +25,9 @@ from foldlog.projections.repairs.pairing import (
     unanswered_call,
     wrong_role,
 )
+from foldlog.projections.mending.repair import RULES, Mending, Repair
 
-__all__ = ["RULES", "Mending", "Repair", "mending", "repaired"]
+__all__ = ["RULES", "Mending", "Repair", "repaired"]
 
 ORDER: tuple[Callable[[list[Item], Mending], list[Item]], ...] = (
     compaction_first,
@@ -47,8 +47,8 @@ ORDER: tuple[Callable[[list[Item], Mending], list[Item]], ...] = (
 )
 
 
-def repaired(items: list[Item], found: Mending) -> list[Item]:
+def repaired(items: list[Item], mending: Mending) -> list[Item]:
     """Mend a view's items, whose replies are joined, so that they make valid messages."""
     for repair in ORDER:
-        items = repair(items, found)
+        items = repair(items, mending)
     return items
