@@ -3,7 +3,9 @@ once."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from sys import intern
 from typing import Any
@@ -26,6 +28,9 @@ SELECT = (
 SESSION, VERSION, DATA, META, REFS, HASH = 1, 2, 7, 8, 9, 10
 """Where a row of ``SELECT`` holds what."""
 
+REMEMBERED_CHARS = 8_000_000
+"""How much text of payloads is remembered for the batches that follow."""
+
 Rows = Sequence[tuple[Any, ...]]
 
 
@@ -36,6 +41,8 @@ class Reader:
         self._connection = connection
         self._ancestry = ancestry
         self._compressor = codec.Compressor()
+        self._lately: dict[bytes, str] = {}
+        self._lately_chars = 0
 
     def ranges(
         self, session: str, ranges: Iterable[tuple[int, int]], types: Collection[str] | None
@@ -164,9 +171,10 @@ class Reader:
             CorruptEvent: A body or a payload is missing or damaged.
         """
         holes: list[codec.Hole] = []
-        events = [self._event(row, holes) for row in rows]
-        if holes:
-            self._fill(rows, holes)
+        with _uncollected():
+            events = [self._event(row, holes) for row in rows]
+            if holes:
+                self._fill(rows, holes)
         return [_upcast(event) for event in events] if UPCASTERS else events
 
     def skeleton(self, stored: codec.Stored) -> bytes:
@@ -198,14 +206,23 @@ class Reader:
             raise CorruptEvent(session, version, str(error)) from error
 
     def _fill(self, rows: Rows, holes: list[codec.Hole]) -> None:
-        texts = self.payloads({name for _, _, name in holes})
         try:
-            codec.fill(holes, texts)
+            codec.fill(holes, self._texts({name for _, _, name in holes}))
         except KeyError as error:
             missing: bytes = error.args[0]
             row = next(row for row in rows if row[REFS] and missing in row[REFS])
             problem = f"its payload {hash_name(missing)} is missing or damaged"
             raise CorruptEvent(row[SESSION], row[VERSION], problem) from error
+
+    def _texts(self, names: set[bytes]) -> dict[bytes, str]:
+        """The texts of these digests; what was read lately is shared, since agents read again."""
+        if self._lately_chars > REMEMBERED_CHARS:
+            self._lately, self._lately_chars = {}, 0
+        lately = self._lately
+        found = self.payloads(names - lately.keys())
+        lately.update(found)
+        self._lately_chars += sum(map(len, found.values()))
+        return lately
 
     def payloads(self, names: Collection[bytes]) -> dict[bytes, str]:
         """The texts of these digests, as far as they are there and can be decoded."""
@@ -220,6 +237,22 @@ class Reader:
                 except ValueError:
                     continue  # left out, so that the event that needs it is named
         return found
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Put the garbage collector off while a batch is decoded.
+
+    Everything that is made there is alive, so that each of its passes would find nothing; they took
+    half of the time of a long read (benchmarks/README.md).
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _upcast(event: Event) -> Event:
