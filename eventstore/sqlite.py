@@ -3,7 +3,7 @@
 The connection is in WAL mode with ``synchronous=FULL``: an append is one transaction and one fsync,
 and when it returns, the events are on disk. A writer takes the lock with ``BEGIN IMMEDIATE``, so
 that what it reads before it writes cannot change under it. While another writer holds the lock it
-asks again after fractions of a millisecond: SQLite's own busy handler soon sleeps for a hundred.
+asks again after a few milliseconds: SQLite's own busy handler soon sleeps for a hundred.
 """
 
 from __future__ import annotations
@@ -34,12 +34,9 @@ from foldlog.eventstore.errors import (
 Synchronous = Literal["FULL", "NORMAL"]
 
 MAGIC = b"SQLite format 3\0"
-FIRST_WAIT, LONGEST_WAIT = 0.0001, 0.002
-"""Seconds between two tries for the lock: about a commit's length at first
-(benchmarks/README.md)."""
-
-BATCH = 500
-"""Rows read at a time: enough to make the statement's cost vanish, few enough to stay lazy."""
+FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.005
+"""Seconds between two tries for the lock. Shorter, and writers take turns so often that each of them
+loses its cached pages with every append; longer, and one of them starves."""
 
 
 class Row(NamedTuple):
