@@ -35,8 +35,8 @@ Synchronous = Literal["FULL", "NORMAL"]
 
 MAGIC = b"SQLite format 3\0"
 FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.005
-"""Seconds between two tries for the lock. Shorter, and writers take turns so often that each of them
-loses its cached pages with every append; longer, and one of them starves."""
+"""Seconds between two tries for the lock. Shorter, and writers take turns so often that each loses
+its cached pages with every append; longer, and one of them starves."""
 
 
 class Row(NamedTuple):
