@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import statistics
@@ -28,6 +29,10 @@ PEERS_ENV = HERE / ".venv-peers"
 REQUIREMENTS = HERE / "peers.txt"
 PATIENCE = 300
 """Seconds after which a measurement is given up."""
+
+
+ROUGH = 1.5
+"""A round whose raw median is so many times the best was disturbed by others."""
 
 
 class Failed(Exception):
@@ -56,7 +61,14 @@ class Run:
     """Starts measurements, each in its own process, and keeps their files in one folder."""
 
     sizes: Sizes
+    best: dict[str, float] = field(default_factory=dict)
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(dir=HERE, prefix=".work-")))
+
+    def calm(self, rounds: Sequence[Facts], synchronous: str) -> list[Facts]:
+        """Those rounds in which raw sqlite3 was about as fast as it ever was in this run."""
+        best = min([self.best.get(synchronous, math.inf), *(facts["theirs"] for facts in rounds)])
+        self.best[synchronous] = best
+        return [facts for facts in rounds if facts["theirs"] <= ROUGH * best]
 
     def close(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -138,9 +150,10 @@ class Run:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Peers keep their files here and send no telemetry."""
+        """Modules are compiled once; peers keep their files here and send no telemetry."""
         quiet = {"OTEL_SDK_DISABLED": "true", "PYTHONWARNINGS": "ignore"}
-        return {**os.environ, **quiet, "LLM_USER_PATH": str(self.folder / "llm")}
+        ours = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        return {**ours, **quiet, "LLM_USER_PATH": str(self.folder / "llm")}
 
 
 def result(code: int, output: str, errors: str) -> Facts:

@@ -1,7 +1,7 @@
 """One measurement in one process: ``python -m benchmarks.worker MODULE:FUNCTION JSON``.
 
-Prints what the function returns, as JSON, on its last line. With ``"profile": true`` it runs under
-cProfile, and the result tells the costliest functions in ``profile``.
+Prints what the function returns, as JSON, on its last line. With ``"profile": true`` the blocks
+that it times run under cProfile, and the result tells the costliest functions in ``profile``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import Watch
+
 SHOWN = 8
 """Functions of a profile that are told."""
 
@@ -26,16 +28,13 @@ def main() -> None:
     module, _, name = target.partition(":")
     function = getattr(importlib.import_module(module), name)
     paths = {key: Path(arguments[key]) for key in ("folder", "corpus") if key in arguments}
-    profiled = arguments.pop("profile", False)
-    profiler = cProfile.Profile()
-    if profiled:
-        profiler.enable()
+    if arguments.pop("profile", False):
+        Watch.profiler = cProfile.Profile()
     result = function(**{**arguments, **paths})
     if inspect.iscoroutine(result):
         result = asyncio.run(result)
-    profiler.disable()
-    if profiled:
-        result["profile"] = costliest(profiler)
+    if Watch.profiler:
+        result["profile"] = costliest(Watch.profiler)
     print(json.dumps(result), flush=True)
     os._exit(0)  # a peer's threads and exit handlers are not our business
 

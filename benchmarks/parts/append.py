@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from benchmarks import corpus as sessions
-from benchmarks.measure import Facts, settle, size, summary
+from benchmarks.measure import Facts, Watch, settle, size, summary
 from benchmarks.run import Failed, Run, medians
 from benchmarks.stores import PEERS, find
 from benchmarks.table import Report, Row, Table, duration
@@ -78,17 +78,23 @@ def alone(store: str, corpus: Path, folder: Path, count: int) -> Facts:
 
     async def go() -> None:
         tested = find(store)(folder)
-        for message in sessions.read(corpus, count):
-            await settle(tested.append(tested.native(message)))
+        with Watch():
+            for message in sessions.read(corpus, count):
+                await settle(tested.append(tested.native(message)))
 
     asyncio.run(go())
     return {}
 
 
 def ratios(run: Run, store: str, synchronous: str = "FULL", rounds: int | None = None) -> Facts:
-    """Medians over the rounds of what one store is to raw sqlite3."""
-    found = []
-    for _ in range(rounds or run.sizes.rounds):
+    """What one store is to raw sqlite3: medians of the rounds, the calmest if the disk is rough.
+
+    Where a commit takes ten times as long as before, because others use the disk, every store looks
+    as good as raw: such rounds are repeated, but no more than twice over.
+    """
+    wanted = rounds or run.sizes.rounds
+    found: list[Facts] = []
+    while len(found) < wanted * 3 and len(run.calm(found, synchronous)) < wanted:
         facts = run.call(
             "parts.append:turns",
             store=store,
@@ -103,6 +109,7 @@ def ratios(run: Run, store: str, synchronous: str = "FULL", rounds: int | None =
         facts["p95_ours"], facts["p95_theirs"] = own["p95"], raw["p95"]
         facts["p95"] = own["p95"] / raw["p95"]
         found.append(facts)
+    found = sorted(found, key=lambda facts: float(facts["theirs"]))[:wanted]
     numbers = {key: medians(found, key) for key, value in found[0].items() if is_number(value)}
     return {**found[0], **numbers}
 

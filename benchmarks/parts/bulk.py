@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import corpus as sessions
-from benchmarks.measure import Facts, settle, size
+from benchmarks.measure import Facts, Watch, settle, size
 from benchmarks.run import Failed, Run, medians
 from benchmarks.stores import find
 from benchmarks.table import Report, Row, Table, rate
@@ -22,11 +21,10 @@ async def fill(store: str, corpus: Path, folder: Path, count: int) -> Facts:
     """Make a store of the first messages, in one transaction."""
     tested: Any = find(store)(folder)
     natives = [tested.native(message) for message in sessions.read(corpus, count)]
-    start = time.perf_counter()
-    await settle(tested.extend(natives))
-    seconds = time.perf_counter() - start
+    with Watch() as took:
+        await settle(tested.extend(natives))
     await settle(tested.close())
-    return {"seconds": seconds, "disk": size(folder)}
+    return {"seconds": took.seconds, "disk": size(folder)}
 
 
 def run(run: Run) -> Report:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.measure import Facts
+from benchmarks.measure import Facts, Watch
 from benchmarks.run import Run, medians
 from benchmarks.table import Report, Table, duration
 from foldlog.eventstore import EventDraft, EventStore
@@ -79,10 +78,9 @@ def pieces(folder: Path) -> Facts:
     """Open the view and lay out its pieces; the fold that is saved then serves the next one."""
     from foldlog import Session
 
-    start = time.perf_counter()
-    with EventStore(folder / "foldlog.db") as store:
+    with Watch() as took, EventStore(folder / "foldlog.db") as store:
         found = Session(store, "s").view().pieces
-        return {"seconds": time.perf_counter() - start, "pieces": len(found)}
+    return {"seconds": took.seconds, "pieces": len(found)}
 
 
 def run(run: Run) -> Report:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from typing import TYPE_CHECKING
 
 import orjson
 
 from benchmarks import transcript
-from benchmarks.measure import Facts
+from benchmarks.measure import Facts, Watch
 from benchmarks.run import Run, medians
 from benchmarks.table import Report, Row, duration
 
@@ -24,15 +23,19 @@ def ours(corpus: Path, folder: Path) -> Facts:
     from foldlog.eventstore import EventStore
 
     load("claude-code")
-    start = time.perf_counter()
-    with EventStore(folder / "foldlog.db") as store:
+    with Watch() as took, EventStore(folder / "foldlog.db") as store:
         events = sum(report.new for report in import_path(store, corpus))
-    return {"seconds": time.perf_counter() - start, "lines": events}
+    return {"seconds": took.seconds, "lines": events}
 
 
 def raw(corpus: Path, folder: Path) -> Facts:
-    start = time.perf_counter()
-    db = sqlite3.connect(folder / "raw.db", isolation_level=None)
+    with Watch() as took:
+        lines = insert(corpus, folder / "raw.db")
+    return {"seconds": took.seconds, "lines": lines}
+
+
+def insert(corpus: Path, path: Path) -> int:
+    db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("CREATE TABLE lines (n INTEGER PRIMARY KEY, uuid TEXT UNIQUE, body BLOB)")
@@ -41,9 +44,9 @@ def raw(corpus: Path, folder: Path) -> Facts:
         rows = ((orjson.loads(line)["uuid"], line) for line in file)
         db.executemany("INSERT INTO lines (uuid, body) VALUES (?, ?)", rows)
     db.execute("COMMIT")
-    lines = db.execute("SELECT count(*) FROM lines").fetchone()[0]
+    lines: int = db.execute("SELECT count(*) FROM lines").fetchone()[0]
     db.close()
-    return {"seconds": time.perf_counter() - start, "lines": lines}
+    return lines
 
 
 def run(run: Run) -> Report:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
-from benchmarks.measure import Facts, peak_memory
+from benchmarks.measure import Facts, Watch, peak_memory
 from benchmarks.run import Run, medians
 from benchmarks.stores import find
 from benchmarks.table import Report, Row, amount, duration
@@ -18,13 +17,10 @@ def load(store: str, folder: Path) -> Facts:
     """Open a store and hold all of its session."""
     kind = find(store)
     before = peak_memory()
-    start = time.perf_counter()
-    events = kind(folder).load()
-    return {
-        "seconds": time.perf_counter() - start,
-        "memory": peak_memory() - before,
-        "events": len(events),
-    }
+    with Watch() as took:
+        events = kind(folder).load()
+    memory = peak_memory() - before
+    return {"seconds": took.seconds, "memory": memory, "events": len(events)}
 
 
 def run(run: Run) -> Report:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from benchmarks import corpus as sessions
-from benchmarks.measure import Facts
+from benchmarks.measure import Facts, Watch
 from benchmarks.run import Run, medians
 from benchmarks.stores import find
 from benchmarks.table import Report, Row, Table, duration
 from foldlog.eventstore import EventDraft, EventStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SHORT = 1_000
 SHOWN = 60
-"""Messages in the view: the summary and what came after it."""
+"""Messages in the view. The summary is part of the first: a prompt follows it."""
 
 SUMMARY = "The work so far: the parser is mended, its tests pass; the importer is next."
 TAIL_SEED = 11
@@ -27,7 +27,7 @@ def compacted(count: int) -> list[EventDraft]:
     """A session of ``count`` events: its history is one summary, its end is always the same."""
     from benchmarks.stores.foldlog import draft
 
-    tail = [draft(message) for message in sessions.session(SHOWN - 1, seed=TAIL_SEED)]
+    tail = [draft(message) for message in turns(SHOWN)]
     covered = count - len(tail) - 2
     history = [draft(message) for message in whole(covered)]
     history += [EventDraft("state.set", {"key": "filler", "value": None})] * (
@@ -37,6 +37,17 @@ def compacted(count: int) -> list[EventDraft]:
     edit = {"first": 1, "last": covered, "shown": "summary", "summary": covered + 1}
     edited = {"rule": "summarize", "reason": "benchmark", "edits": [edit]}
     return [*history, summary, EventDraft("view.edited", edited), *tail]
+
+
+def turns(count: int) -> Iterator[sessions.Message]:
+    """The first messages, as many as make this number of turns: the API takes results together."""
+    role = ""
+    for message in sessions.Writer(TAIL_SEED).messages():
+        count -= message["role"] != role
+        role = message["role"]
+        if count < 0:
+            return
+        yield message
 
 
 def whole(count: int) -> list[sessions.Message]:
@@ -56,19 +67,17 @@ def open_view(folder: Path) -> Facts:
     """From nothing to the request that a model would get."""
     from foldlog import Session, render
 
-    start = time.perf_counter()
-    with EventStore(folder / "foldlog.db") as store:
+    with Watch() as took, EventStore(folder / "foldlog.db") as store:
         request = render(Session(store, "s").view(), open="keep")
-        seconds = time.perf_counter() - start
-    return {"seconds": seconds, "messages": len(request["messages"])}
+    return {"seconds": took.seconds, "messages": len(request["messages"])}
 
 
 def load_all(store: str, folder: Path) -> Facts:
     """What a store without views does: the whole session, each time."""
     kind = find(store)
-    start = time.perf_counter()
-    messages = kind(folder).load()
-    return {"seconds": time.perf_counter() - start, "messages": len(messages)}
+    with Watch() as took:
+        messages = kind(folder).load()
+    return {"seconds": took.seconds, "messages": len(messages)}
 
 
 def run(run: Run) -> Report:

@@ -59,7 +59,7 @@ def run(run: Run) -> Report:
     took: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(run.sizes.starts + 1):
         for name, words in commands.items():
-            took[name].append(timed(words))
+            took[name].append(timed(words, run.environment))
     nothing, click, help, listed = (median(seconds[1:]) for seconds in took.values())
     theirs = f"{duration(click)} (import click; python alone {duration(nothing)})"
     return Report(
@@ -76,9 +76,9 @@ def run(run: Run) -> Report:
     )
 
 
-def timed(words: Sequence[str]) -> float:
+def timed(words: Sequence[str], environment: dict[str, str]) -> float:
     start = time.perf_counter()
-    ended = subprocess.run(words, capture_output=True, text=True, cwd=HERE.parent)
+    ended = subprocess.run(words, capture_output=True, text=True, cwd=HERE.parent, env=environment)
     seconds = time.perf_counter() - start
     if ended.returncode:
         raise Failed(last_line(ended.stderr))

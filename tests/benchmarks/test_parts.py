@@ -1,0 +1,64 @@
+"""The measurements measure what they say: each part's own functions, on a few messages."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks import corpus
+from benchmarks.parts import append, bulk, fold, resume
+from benchmarks.stores import find
+from foldlog import EventStore, Session, render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    return corpus.write(corpus.session(40), tmp_path / "corpus.jsonl")
+
+
+@pytest.mark.parametrize("store", ["foldlog", "jsonl", "raw"])
+def test_a_store_gives_back_as_much_as_it_was_given(
+    store: str, session: Path, tmp_path: Path
+) -> None:
+    facts = asyncio.run(append.turns(store, session, tmp_path, 40))
+    assert facts["own"]["median"] > 0
+    assert facts["json"] == session.stat().st_size
+
+
+def test_a_store_that_loses_a_message_is_not_measured(session: Path, tmp_path: Path) -> None:
+    tested = find("raw")(tmp_path)
+    tested.append({"role": "user", "content": []})
+    with pytest.raises(AssertionError, match="appended 2, found 1"):
+        asyncio.run(append.read_back(tested, tested, 2))
+
+
+def test_bulk_and_single_appends_store_the_same(session: Path, tmp_path: Path) -> None:
+    asyncio.run(bulk.fill("foldlog", session, tmp_path, 40))
+    with EventStore(tmp_path / "foldlog.db") as store:
+        kept = [(event.type, event.data) for event in store.read("s")]
+    drafts = [find("foldlog")(tmp_path).native(message) for message in corpus.session(40)]
+    assert kept == [(draft.type, dict(draft.data)) for [draft] in drafts]
+
+
+def test_short_and_long_sessions_show_the_same_view(tmp_path: Path) -> None:
+    requests = []
+    for count in (400, 900):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        resume.build(folder, count)
+        with EventStore(folder / "foldlog.db") as store:
+            assert store.last("s") == count
+            requests.append(render(Session(store, "s").view(), open="keep"))
+    assert requests[0] == requests[1]
+    assert len(requests[0]["messages"]) == resume.SHOWN
+
+
+@pytest.mark.parametrize("history", fold.HISTORIES)
+def test_every_history_can_be_folded(history: str, tmp_path: Path) -> None:
+    fold.build(tmp_path, history, 300)
+    assert fold.pieces(tmp_path)["pieces"] > 0
