@@ -7,6 +7,8 @@ name here; docs/claude-code.md explains each. A difference without a name is a f
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -84,15 +86,14 @@ def like_probe(blocks: Iterable[Block]) -> list[Block]:
     ]
 
 
-def of_resume(row: Iterable[dict[str, Any]], ours: Iterable[Block], raw: Iterable[str]) -> list[Block]:
+def of_resume(row: Iterable[dict[str, Any]], texts: Iterable[str]) -> list[Block]:
     """The blocks of a resume's truth, which knows texts by their SHA-256 only.
 
     Args:
-        ours: Our blocks.
-        raw: Our texts as they are rendered.
+        texts: The texts that we render; one that was sent with a newline more is the same.
     """
     known = {}
-    for text in (*raw, NO_RESPONSE, TOOL_LOADED, NO_CONTENT):
+    for text in (*texts, NO_RESPONSE, TOOL_LOADED, NO_CONTENT):
         for form in (text, text + "\n", cleaned(text)):
             known[_sha(form)] = cleaned(text)
     found = []
@@ -126,24 +127,84 @@ def differences(ours: list[Block], theirs: list[Block]) -> list[str]:
     found = []
     for op, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         if op != "equal":
-            at_end = b == len(ours) and d == len(theirs)
-            found += _named(ours[a:b], theirs[c:d], at_start=c == 0, at_end=at_end)
+            found += _named(ours[a:b], theirs[c:d], at_start=c == 0)
     return found
 
 
-def _named(ours: list[Block], theirs: list[Block], *, at_start: bool, at_end: bool) -> list[str]:
-    names = []
-    if at_end and theirs[-1:] == [Block("a", "text", text=NO_RESPONSE)]:
-        names.append("no-response-requested")
-        theirs = theirs[:-1]
+ADDED = {
+    Block("a", "text", text=NO_RESPONSE): "no-response-requested",
+    Block("u", "text", text=TOOL_LOADED): "tool-loaded",
+}
+"""What the program adds at a resume."""
+
+
+def _named(ours: list[Block], theirs: list[Block], *, at_start: bool) -> list[str]:
+    names = [ADDED[block] for block in theirs if block in ADDED]
+    theirs = [block for block in theirs if block not in ADDED]
     if at_start and ours[:1] == [Block("u", "text", text=SHOWN_FROM_HERE)]:
         names.append("leading-assistant")
         ours = ours[1:]
-    tool_loaded = Block("u", "text", text=TOOL_LOADED)
-    names += ["tool-loaded"] * theirs.count(tool_loaded)
-    theirs = [block for block in theirs if block != tool_loaded]
-    blank, filled = Block("u", "text"), Block("u", "text", text=NO_CONTENT)
-    if ours == [filled] and theirs == [blank]:
+    if ours == [Block("u", "text", text=NO_CONTENT)] and theirs == [Block("u", "text")]:
         names.append("blank-text")
-        ours, theirs = [], []
+        ours = theirs
     return names if ours == theirs else [*names, f"unexplained: {ours} is {theirs}"]
+
+
+class Sent(NamedTuple):
+    """A block of a recorded request, in full.
+
+    Attributes:
+        role: Of its message.
+        body: The block, ``cache_control`` left out, as canonical JSON.
+    """
+
+    role: str
+    body: str
+
+
+ELIDED = re.compile(
+    r"\[elided \d+ chars of harness-owned text\]"
+    r"|<system-reminder>\nThe task tools haven't been used recently\..*?</system-reminder>",
+    re.DOTALL,
+)
+"""The program's own words. One reminder was left in the recorded request, not in the transcript."""
+
+REMINDER = re.compile(r"\n*<system-reminder>.*</system-reminder>\n*\Z", re.DOTALL)
+
+
+def sent_blocks(request: dict[str, Any], *, reminders: bool) -> list[Sent]:
+    """The blocks of a request to compare in full: ids, inputs, thinking, images, results.
+
+    Args:
+        reminders: Compare what the harness put before the model too. Versions before 2.1.3xx do not
+            record it.
+    """
+    found = []
+    for message in request["messages"]:
+        content = message["content"]
+        listed = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for block in listed:
+            body = _without_marks(block, reminders)
+            if body is not None:
+                found.append(Sent(message["role"], json.dumps(body, sort_keys=True)))
+    return found
+
+
+def _without_marks(block: Any, reminders: bool) -> Any:
+    """A block without ``cache_control``, white space at the ends of texts, elided words."""
+    if isinstance(block, str):
+        text = block if reminders else REMINDER.sub("", block)
+        return ELIDED.sub("[elided]", text).strip()
+    body = {key: value for key, value in block.items() if key != "cache_control"}
+    for key in ("text", "content"):
+        if isinstance(body.get(key), str):
+            body[key] = _without_marks(body[key], reminders)
+        elif isinstance(body.get(key), list):
+            inner = (_without_marks(part, reminders) for part in body[key])
+            body[key] = [part for part in inner if part is not None]
+    harness = body.get("text") in ("", "[elided]") or _is_reminder(body.get("text"))
+    return None if body["type"] == "text" and harness and not reminders else body
+
+
+def _is_reminder(text: Any) -> bool:
+    return isinstance(text, str) and text.startswith("<system-reminder>")
