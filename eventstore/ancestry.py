@@ -60,10 +60,11 @@ class Ancestry:
         while True:
             first, parent = self._origin(session)
             exists = exists or first > 0
-            found.append(Segment(session, max(first, 1), end))
+            if first <= end:  # else the fork is older than all that its parent recorded itself
+                found.append(Segment(session, max(first, 1), end))
             if parent is None:
                 return tuple(reversed(found)), exists
-            session, end = parent, first - 1
+            session, end = parent, min(end, first - 1)
 
     def _origin(self, session: str) -> tuple[int, str | None]:
         """A session's first own version (0: it is not there), and the parent it shares more
