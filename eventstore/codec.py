@@ -121,7 +121,7 @@ def seal(data: Mapping[str, Json], meta: Mapping[str, Json]) -> Sealed:
 
 
 def _skeleton(body: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> bytes:
-    encoded = dumps(body)
+    encoded = dumps(body if type(body) is dict else dict(body))
     if len(encoded) < PAYLOAD_BYTES and _MARK not in encoded:
         return encoded  # too short to hold a payload: most bodies are
     return dumps(_replace(body, numbers, payloads))
@@ -153,6 +153,13 @@ def fill(holes: Iterable[Hole], payloads: Mapping[bytes, str]) -> None:
     """
     for container, place, name in holes:
         container[place] = payloads[name]
+
+
+def payloads_in(skeleton: bytes, references: bytes) -> list[bytes]:
+    """The digests of the payloads of one skeleton, in the order of their places."""
+    holes: list[Hole] = []
+    unseal(skeleton, references, holes)
+    return [name for _, _, name in holes]
 
 
 def encode_text(text: str) -> bytes:

@@ -68,9 +68,8 @@ def facets(
         )
     if type == "tool.result":
         call = clean(data.get("tool_use_id"))
-        return Facets(
-            role=role, tool=tool, tool_use_id=call, is_error=int(data.get("is_error") is True)
-        )
+        failed = int(data.get("is_error") is True)
+        return Facets(role=role, tool=tool or None, tool_use_id=call, is_error=failed)
     return Facets(role=role)
 
 

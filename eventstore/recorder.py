@@ -15,7 +15,7 @@ from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.facets import calls_in, facets
-from foldlog.eventstore.reader import DATA, VERSION, Reader
+from foldlog.eventstore.reader import DATA, REFS, VERSION, Reader
 from foldlog.eventstore.sqlite import INSERT_EVENT, INSERT_PAYLOAD, Connection
 
 REMEMBERED_PAYLOADS = 8192
@@ -107,6 +107,8 @@ class Recorder:
             check_name("key", draft.key)
         if not isinstance(draft.data, Mapping) or not isinstance(draft.meta, Mapping):
             raise InvalidDraft(f"data and meta of a {draft.type} event must be objects.")
+        if type(draft.schema) is not int or draft.schema < 1:
+            raise InvalidDraft(f"the schema of a {draft.type} event must be a number from 1.")
         try:
             sealed = codec.seal(draft.data, draft.meta)
         except (TypeError, ValueError) as error:
@@ -150,7 +152,8 @@ class Recorder:
             row = self._reader.by_key(session, draft.key)
             if row is None:
                 continue
-            if row[3] != draft.type or self._reader.skeleton(row[DATA]) != sealed.data:
+            stored = (row[3], self._reader.skeleton(row[DATA]), row[REFS] or b"")
+            if not _same_content(stored, _content(draft, sealed)):
                 raise DuplicateKey(session, draft.key, row[VERSION])
             known[draft.key] = self._reader.decode([row])[0]
         return known
@@ -220,6 +223,21 @@ def _facets(draft: EventDraft, names: ToolNames, version: int) -> tuple[Any, ...
     return facets(type, data, tool=tool)
 
 
+Content = tuple[str, bytes, bytes]
+"""What a key stands for: an event's type, the skeleton of its data, its references."""
+
+
+def _content(draft: EventDraft, sealed: codec.Sealed) -> Content:
+    return draft.type, sealed.data, sealed.references
+
+
+def _same_content(one: Content, other: Content) -> bool:
+    """Whether type and data are equal; of the references, only those of the data count."""
+    return one[:2] == other[:2] and (
+        one[2] == other[2] or codec.payloads_in(*one[1:]) == codec.payloads_in(*other[1:])
+    )
+
+
 def _first_of_each_key(
     session: str, prepared: Sequence[Prepared], known: Mapping[str, Event]
 ) -> list[Prepared]:
@@ -231,7 +249,10 @@ def _first_of_each_key(
         if key is None:
             fresh.append(one)
         elif key in first:
-            if (first[key].draft.type, first[key].sealed.data) != (one.draft.type, one.sealed.data):
+            twin = first[key]
+            if not _same_content(
+                _content(twin.draft, twin.sealed), _content(one.draft, one.sealed)
+            ):
                 raise InvalidDraft(f"key {key!r} names two different drafts for {session!r}.")
         elif key not in known:
             first[key] = one
