@@ -48,6 +48,8 @@ class Reader:
         self, session: str, ranges: Iterable[tuple[int, int]], types: Collection[str] | None
     ) -> Iterator[Event]:
         """The events of these closed ranges of versions, in the order of the ranges."""
+        if types is not None and not types:
+            return
         for first, last in ranges:
             for segment in self._ancestry.clip(session, first, last):
                 yield from self._segment(segment, types)
@@ -133,7 +135,8 @@ class Reader:
         messages = results = 0
         for segment in self._ancestry.clip(session, 1, until):
             ((more, others),) = self._connection.rows(
-                "SELECT count(*) FILTER (WHERE type LIKE 'message.%'),"
+                "SELECT count(*) FILTER (WHERE type IN"
+                " ('message.user', 'message.assistant', 'message.system')),"
                 " count(*) FILTER (WHERE type = 'tool.result')"
                 " FROM events WHERE session = ? AND version BETWEEN ? AND ?",
                 segment,

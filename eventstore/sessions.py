@@ -8,11 +8,18 @@ The table can be dropped and made again from the log at any time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from foldlog.eventstore.codec import dumps, loads
-from foldlog.eventstore.errors import AmbiguousName, SessionNotFound
+from foldlog.eventstore.errors import (
+    AmbiguousName,
+    ReadOnlyStore,
+    SessionNotFound,
+    StoreBusy,
+    StoreFull,
+)
 from foldlog.eventstore.events import Event, Json
 from foldlog.eventstore.facets import clean
 from foldlog.eventstore.reader import SELECT, Reader
@@ -70,6 +77,8 @@ class SessionInfo:
 
 
 COLUMNS = tuple(field.name for field in fields(SessionInfo))
+REACHED = f"SELECT position FROM checkpoints WHERE name = '{CHECKPOINT}'"
+STORED = f"SELECT coalesce(({REACHED}), 0), {', '.join(COLUMNS)} FROM sessions"
 UPSERT = (
     f"INSERT OR REPLACE INTO sessions ({', '.join(COLUMNS)})"
     f" VALUES ({', '.join('?' * len(COLUMNS))})"
@@ -81,8 +90,7 @@ TELLING = ("session.started", "session.renamed", "session.tagged", "view.edited"
 COUNTS = """
 SELECT session, min(version), max(version),
        count(*) FILTER (WHERE type IN ('message.user', 'message.assistant', 'message.system')),
-       count(*) FILTER (WHERE type = 'tool.result'),
-       min(at), max(at)
+       count(*) FILTER (WHERE type = 'tool.result')
 FROM events WHERE position > ? AND position <= ? GROUP BY session
 """
 
@@ -108,11 +116,12 @@ class SessionList:
 
     def refresh(self) -> dict[str, SessionInfo]:
         """The list as it is now; what is new is stored with it, where the store can be written."""
-        checkpoint, end = self._span()
-        known = self._stored()
+        checkpoint, known = self._stored()
+        end = self._end()
         changed = self._catch_up(known, checkpoint, end) if checkpoint < end else {}
         if changed and not self._connection.read_only:
-            self._store(changed, checkpoint, end)
+            with suppress(ReadOnlyStore, StoreFull, StoreBusy):  # it is told all the same
+                self._store(changed, checkpoint, end)
         return known | changed
 
     def find(self, name: str, cwd: str | None = None) -> str:
@@ -140,22 +149,19 @@ class SessionList:
                 )
         raise no_session(name)
 
-    def _span(self) -> tuple[int, int]:
-        """The checkpoint, and the position that the log has come to."""
-        return self._connection.rows(
-            "SELECT coalesce((SELECT position FROM checkpoints WHERE name = ?), 0),"
-            " coalesce(max(position), 0) FROM events",
-            (CHECKPOINT,),
-        )[0]
+    def _stored(self) -> tuple[int, dict[str, SessionInfo]]:
+        """The checkpoint and the list as it stood there; one statement, so that they agree."""
+        rows = self._connection.rows(STORED, ())
+        return (rows[0][0] if rows else 0), {row[1]: _info(row[1:]) for row in rows}
 
-    def _stored(self) -> dict[str, SessionInfo]:
-        rows = self._connection.rows(f"SELECT {', '.join(COLUMNS)} FROM sessions", ())
-        return {row[0]: _info(row) for row in rows}
+    def _end(self) -> int:
+        """The position that the log has come to."""
+        return int(self._connection.rows("SELECT coalesce(max(position), 0) FROM events", ())[0][0])
 
     def _store(self, changed: Mapping[str, SessionInfo], checkpoint: int, end: int) -> None:
         """Store what changed, unless somebody else was faster."""
         with self._connection.writing() as db:
-            if self._span()[0] == checkpoint:
+            if (db.execute(REACHED).fetchone() or (0,))[0] == checkpoint:
                 db.executemany(UPSERT, [_row(info) for info in changed.values()])
                 db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", (CHECKPOINT, end))
 
@@ -164,7 +170,7 @@ class SessionList:
     ) -> dict[str, SessionInfo]:
         """The sessions with events behind the checkpoint, brought up to date."""
         changed: dict[str, SessionInfo] = {}
-        for session, first, last, messages, results, *times in self._connection.rows(
+        for session, first, last, messages, results in self._connection.rows(
             COUNTS, (checkpoint, end)
         ):
             info = known.get(session) or self._new(session, first)
@@ -175,10 +181,8 @@ class SessionList:
                 messages=info.messages + messages,
                 tool_results=info.tool_results + results,
                 preview=info.preview or self._preview(session),
-                started=info.started or self._time(session, first, first) or times[0],
-                last=max(
-                    info.last, self._time(session, max(first, last - TIMED), last) or times[1]
-                ),
+                started=info.started or self._time(session, first, first),
+                last=self._time(session, max(info.first, last - TIMED), last),
             )
         marks = ", ".join("?" * len(TELLING))
         sql = (
@@ -190,21 +194,27 @@ class SessionList:
 
     def _new(self, session: str, first: int) -> SessionInfo:
         """A session that the list has not seen; a fork counts what it shares as its own."""
-        messages = results = 0
-        if first > 1:
-            messages, results = self._reader.count(session, first - 1)
-        return SessionInfo(session, first=first, messages=messages, tool_results=results)
+        if first == 1:
+            return SessionInfo(session)
+        messages, results = self._reader.count(session, first - 1)
+        edits = self._reader.ranges(session, [(1, first - 1)], ["view.edited"])
+        return SessionInfo(
+            session,
+            first=first,
+            messages=messages,
+            tool_results=results,
+            compactions=sum(map(_compacts, edits)),
+        )
 
     def _preview(self, session: str) -> str | None:
         events = self._reader.first(session, "message.user", PREVIEWED)
         return next(filter(None, (_preview(event.data.get("content")) for event in events)), None)
 
-    def _time(self, session: str, first: int, last: int) -> str | None:
-        """The newest time that the source gives in these versions."""
-        events = self._reader.ranges(session, [(first, last)], None)
-        return max(
-            (str(e.meta["occurred"]) for e in events if e.meta.get("occurred")), default=None
-        )
+    def _time(self, session: str, first: int, last: int) -> str:
+        """The newest time that the source gives in these versions, else when they ended."""
+        events = list(self._reader.ranges(session, [(first, last)], None))
+        told = (event.occurred for event in events if event.meta.get("occurred"))
+        return max(told, default=events[-1].at)
 
 
 def _told(info: SessionInfo, event: Event) -> SessionInfo:
@@ -217,13 +227,14 @@ def _told(info: SessionInfo, event: Event) -> SessionInfo:
     if event.type == "session.tagged":
         tags = data.get("tags")
         return replace(info, tags=tuple(map(str, tags)) if isinstance(tags, list) else ())
-    edits = data.get("edits")
-    shown = (
-        {edit.get("shown") for edit in edits if isinstance(edit, dict)}
-        if isinstance(edits, list)
-        else set()
+    return replace(info, compactions=info.compactions + _compacts(event))
+
+
+def _compacts(event: Event) -> bool:
+    edits = event.data.get("edits")
+    return isinstance(edits, list) and any(
+        isinstance(edit, dict) and edit.get("shown") in ("summary", "marker") for edit in edits
     )
-    return replace(info, compactions=info.compactions + bool(shown & {"summary", "marker"}))
 
 
 def _started(info: SessionInfo, data: Mapping[str, Json]) -> SessionInfo:
