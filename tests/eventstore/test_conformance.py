@@ -1,0 +1,50 @@
+"""Every backend keeps the promises that the package publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from foldlog.eventstore import EventStore
+from foldlog.eventstore.memory import MemoryStore
+from foldlog.eventstore.testing import Reopening, SharedStore, StoreConformance
+
+
+class TestFile(StoreConformance, SharedStore, Reopening):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[EventStore]:
+        with EventStore(tmp_path / "sessions.db", synchronous="NORMAL") as store:
+            yield store
+
+    @pytest.fixture
+    def other(self, store: EventStore) -> Iterator[EventStore]:
+        with EventStore(store.path, synchronous="NORMAL") as other:
+            yield other
+
+    @pytest.fixture
+    def reopen(self) -> Iterator[Callable[[EventStore], EventStore]]:
+        opened: list[EventStore] = []
+
+        def reopen(store: EventStore) -> EventStore:
+            store.close()
+            opened.append(EventStore(store.path))
+            return opened[-1]
+
+        yield reopen
+        for store in opened:
+            store.close()
+
+
+class TestInMemory(StoreConformance):
+    @pytest.fixture
+    def store(self) -> Iterator[EventStore]:
+        with EventStore(":memory:") as store:
+            yield store
+
+
+class TestOracle(StoreConformance):
+    @pytest.fixture
+    def store(self) -> MemoryStore:
+        return MemoryStore()
