@@ -4,8 +4,9 @@ One message holds one prompt, one reply (text and one to three calls) or one too
 harness records each time something happens. Results are log-normal in size (median 1.2 KB, 95 %
 under 20 KB, at most 200 KB), one in ten repeats an earlier one, one in twenty is Chinese. Their
 text is cut from the standard library's own sources and documentation, so that ratios of compression
-mean something: results of real sessions compress as well. The first messages of a long session are
-those of a short one with the same seed.
+mean something: results of real sessions compress as well. Half of the sources trained the
+dictionary of compression (train_dictionary.py); sessions are cut from the other half. The first
+messages of a long session are those of a short one with the same seed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any, Literal
 import orjson
 
 Message = dict[str, Any]
-Pool = Literal["all", "train", "test"]
+Pool = Literal["train", "test"]
 
 MEDIAN, P95, LARGEST = 1_200, 20_000, 200_000
 SIGMA = math.log(P95 / MEDIAN) / 1.645  # 1.645: the 95th percentile of the normal distribution
@@ -46,14 +47,14 @@ TOOLS = ("Read", "Bash", "Grep")
 
 
 @functools.cache
-def sources(pool: Pool = "all") -> tuple[tuple[str, str], ...]:
+def sources(pool: Pool = "test") -> tuple[tuple[str, str], ...]:
     """Path and text of each module; ``train`` and ``test`` have no file in common."""
     library = Path(sysconfig.get_paths()["stdlib"])
     found = []
     for path in sorted(library.rglob("*.py")):
         name = path.relative_to(library)
-        half: Pool = "train" if zlib.crc32(str(name).encode()) % 2 else "test"
-        if SKIPPED.isdisjoint(name.parts) and pool in ("all", half):
+        half: Pool = "test" if zlib.crc32(name.name.encode()) % 2 else "train"
+        if pool == half and SKIPPED.isdisjoint(name.parts):
             text = path.read_text(encoding="utf-8", errors="ignore")
             if len(text) > 600:
                 found.append((f"/repo/{name}", text))
@@ -61,11 +62,11 @@ def sources(pool: Pool = "all") -> tuple[tuple[str, str], ...]:
 
 
 @functools.cache
-def outputs(pool: Pool) -> dict[str, str]:
+def outputs() -> dict[str, str]:
     """A long text for each tool, from which its results are cut."""
     pick = random.Random(1)
     read, grep, bash = [], [], []
-    for path, text in sources(pool):
+    for path, text in sources():
         lines = text.split("\n")
         read += [f"{number:6d}\t{line}" for number, line in enumerate(lines, 1)]
         for number in sorted(pick.sample(range(len(lines)), len(lines) // 8)):
@@ -83,10 +84,10 @@ def outputs(pool: Pool) -> dict[str, str]:
 class Writer:
     """Writes one session, message after message."""
 
-    def __init__(self, seed: int, pool: Pool = "all") -> None:
+    def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.sources = sources(pool)
-        self.outputs = outputs(pool)
+        self.sources = sources()
+        self.outputs = outputs()
         self.english = "\n".join(topics[name] for name in sorted(topics))
         self.vocabulary = VOCABULARY.split()
         self.results: deque[str] = deque(maxlen=REMEMBERED)
@@ -151,9 +152,9 @@ class Writer:
         return {"type": "tool_result", "tool_use_id": call["id"], "content": text}
 
 
-def session(count: int, seed: int = 7, pool: Pool = "all") -> Iterator[Message]:
+def session(count: int, seed: int = 7) -> Iterator[Message]:
     """The first ``count`` messages of the session with this seed."""
-    return islice(Writer(seed, pool).messages(), count)
+    return islice(Writer(seed).messages(), count)
 
 
 def write(messages: Iterable[Message], path: Path) -> Path:

@@ -13,30 +13,34 @@ source object that looks like a reference is wrapped in ``{"$literal": …}``; n
 can point at a payload.
 
 Text is stored as text where it is small, and as a zstd frame where that saves space: in every
-column that holds a body, TEXT is the content itself and BLOB is a zstd frame of it.
+column that holds a body, TEXT is the content itself and BLOB is a zstd frame of it. A frame names
+the dictionary that it was made with (dictionary.py); one that names none is plain zstd.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import orjson
 import zstandard
 
+from foldlog.eventstore import dictionary
 from foldlog.eventstore.events import Json
 
-PAYLOAD_BYTES = 512
+PAYLOAD_BYTES = 2048
 """From this many bytes of UTF-8 on a string is a payload: below it, a reference and a row of its
-own cost more than they save (measured in benchmarks/README.md)."""
+own cost as much as repetitions save (512 to 4096 differ by 1 % on disk), and another insert."""
 
-COMPRESS_BYTES = 256
+COMPRESS_BYTES = 192
 """From this size on a skeleton is tried with zstd; smaller ones stay readable JSON."""
 
-ZSTD_LEVEL = 3
+BLOCK_BYTES = 128 * 1024
+"""The most that a block of a zstd frame can hold (RFC 8878)."""
 
 DIGEST_BYTES = 32
 """The length of a SHA-256 digest."""
@@ -175,10 +179,6 @@ def decode_text(content: bytes) -> str:
 class Compressor:
     """Turns content into what a column holds, and back. Not safe for use by two threads at once."""
 
-    def __init__(self) -> None:
-        self._compress = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress
-        self._decompress = zstandard.ZstdDecompressor().decompress
-
     def pack(self, content: bytes) -> Stored:
         """Text where it is small or does not shrink, else a zstd frame."""
         if len(content) < COMPRESS_BYTES or len(frame := self._compress(content)) >= len(content):
@@ -193,19 +193,41 @@ class Compressor:
         """The content of a column: text, or the bytes of a frame's content.
 
         Raises:
-            ValueError: The frame is damaged.
+            ValueError: The frame is damaged, or was made with a dictionary that is not known here.
         """
         if isinstance(stored, str):
             return stored
         try:
-            return self._decompress(stored)
+            frame = zstandard.get_frame_parameters(stored)
+            if frame.content_size > len(stored) * BLOCK_BYTES:  # do not even reserve the memory
+                raise ValueError("damaged zstd frame (its size cannot be true)")
+            if frame.dict_id == dictionary.NUMBER:
+                return self._decompress(stored)
+            if frame.dict_id == 0:
+                return self._decompress_plain(stored)
         except zstandard.ZstdError as error:
             raise ValueError(f"damaged zstd frame ({error})") from error
+        raise ValueError(
+            f"zstd frame made with dictionary {frame.dict_id}, which this version does not have"
+        )
 
     def text(self, stored: Stored) -> str:
         """The text of a payload's column."""
         content = self.unpack(stored)
         return content if isinstance(content, str) else decode_text(content)
+
+    @cached_property
+    def _compress(self) -> Callable[[bytes], bytes]:
+        digested = dictionary.compression_dictionary()
+        return zstandard.ZstdCompressor(level=dictionary.LEVEL, dict_data=digested).compress
+
+    @cached_property
+    def _decompress(self) -> Callable[[bytes], bytes]:
+        return zstandard.ZstdDecompressor(dict_data=dictionary.dictionary()).decompress
+
+    @cached_property
+    def _decompress_plain(self) -> Callable[[bytes], bytes]:
+        return zstandard.ZstdDecompressor().decompress
 
 
 def _replace(value: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> Json:

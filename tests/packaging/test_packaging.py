@@ -39,9 +39,10 @@ class TestWheel:
         names = {name for name in contents(wheel) if ".dist-info/" not in name}
         assert names == source_files()
 
-    def test_it_carries_the_licence(self, wheel: Path) -> None:
-        (name,) = (name for name in contents(wheel) if name.endswith("licenses/LICENSE"))
-        assert contents(wheel)[name] == (ROOT / "LICENSE").read_bytes()
+    @pytest.mark.parametrize("file", ["LICENSE", "NOTICE"])
+    def test_it_carries_the_licences(self, wheel: Path, file: str) -> None:
+        (name,) = (name for name in contents(wheel) if name.endswith(f"licenses/{file}"))
+        assert contents(wheel)[name] == (ROOT / file).read_bytes()
 
     def test_the_command_runs_from_it_alone(self, installed: Environment) -> None:
         assert installed.foldlog("--version").strip().endswith(foldlog.__version__)
