@@ -7,14 +7,13 @@ must be one.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.exchanges import Exchange, exchanges, loops_joined
+from foldlog.projections.exchanges import bonds, exchanges
 from foldlog.projections.lineage import Range
 from foldlog.projections.pieces import (
     HIDING,
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from foldlog.projections.view import View
 
 Entry = Mapping[str, Any]
+
+HIDING_KINDS = frozenset(kind.kind for kind in HIDING)
 
 
 def check_edit(view: View, edits: Sequence[Entry], coming: Sequence[EventDraft] = ()) -> None:
@@ -95,7 +96,7 @@ def _cut_by(view: View, edits: Sequence[Entry]) -> Iterator[str]:
 
     before = _places(view, view.layout.painted, view.shown)
     after = _places(view, painted, shown)
-    for exchange in loops_joined(exchanges(events), events):
+    for exchange in exchanges(events):
         if _is_cut(exchange, after) and not _is_cut(exchange, before):
             yield _cut(exchange)
 
@@ -131,12 +132,12 @@ def _places(
     return place
 
 
-def _is_cut(exchange: Exchange, place: Callable[[int], Hashable]) -> bool:
-    return len({place(version) for version in exchange.versions}) > 1
+def _is_cut(exchange: list[int], place: Callable[[int], Hashable]) -> bool:
+    return len(set(map(place, exchange))) > 1
 
 
-def _cut(exchange: Exchange) -> str:
-    versions = ", ".join(map(str, exchange.versions))
+def _cut(exchange: list[int]) -> str:
+    versions = ", ".join(map(str, sorted(exchange)))
     return f"it cuts the exchange of the versions {versions}, which must stay together"
 
 
@@ -145,20 +146,21 @@ def problems(view: View) -> Iterator[tuple[int, str]]:
 
     Each is judged by the view it was recorded on. Imported ones (``meta.source`` or ``meta.of``)
     are kept as they are; what render leaves out because of them is told by render.
+
+    Raises:
+        InvalidView: The view has no pieces, since an edit on it cannot be folded at all.
     """
-    spans: _Spans | None = None
-    for event in view.edit_events():
+    pieces = view.pieces
+    live = [event for event in view.edit_events() if not _is_imported(event)]
+    events = (event for piece in pieces for event in view.events(piece))
+    split = _bonds_across(events, _borders(live))
+    for event in live:
         entries, before = event.data["edits"], event.version - 1
-        if _is_imported(event):
-            continue
-        for entry in entries if (pins := view.pins_at(before)) else ():
-            for problem in _pin_problems(entry, pins):
-                yield event.version, problem
-        if any(_hides(entry) for entry in entries):
-            spans = spans or _Spans(view)
-            if spans.suspects(entries, event.version):
-                for problem in _cut_by(view.at(before), entries):
-                    yield event.version, problem
+        pins = view.pins_at(before)
+        found = [problem for entry in entries for problem in _pin_problems(entry, pins)]
+        if any(_divides(entries, bond) for bond in split if max(bond) <= before):
+            found += _cut_by(view.at(before), entries)
+        yield from ((event.version, problem) for problem in found)
 
 
 def _is_imported(event: Event) -> bool:
@@ -166,42 +168,29 @@ def _is_imported(event: Event) -> bool:
 
 
 def _hides(entry: Entry) -> bool:
-    return entry["shown"] in {kind.kind for kind in HIDING}
+    return entry["shown"] in HIDING_KINDS
 
 
-class _Spans:
-    """From where to where each exchange of a lineage reaches: finds those that an edit may cut.
+def _borders(edits: Iterable[Event]) -> list[int]:
+    """Where ranges that hide begin, and what stands behind them."""
+    hiding = [entry for event in edits for entry in event.data["edits"] if _hides(entry)]
+    return sorted({e["first"] for e in hiding} | {e["last"] + 1 for e in hiding})
 
-    Looking at the ends of an edit's ranges alone keeps a long log with many edits fast.
-    """
 
-    def __init__(self, view: View) -> None:
-        events = (event for piece in view.pieces for event in view.events(piece))
-        found = sorted(exchanges(events), key=lambda exchange: min(exchange.versions))
-        self._exchanges = found
-        self._starts = [min(exchange.versions) for exchange in found]
-        self._reach = list(accumulate((max(exchange.versions) for exchange in found), max))
+def _bonds_across(events: Iterable[Event], borders: list[int]) -> list[tuple[int, int]]:
+    """The bonds of exchanges over a border: only these can be cut, and there are few."""
+    if not borders:
+        return []
+    return [
+        (earlier, later)
+        for earlier, later in bonds(events)
+        if bisect_right(borders, earlier) != bisect_right(borders, later)
+    ]
 
-    def suspects(self, entries: Sequence[Entry], before: int) -> bool:
-        """Whether a range of the entries hides a part of an exchange recorded before a version."""
-        return any(
-            self._is_split(exchange, entries, before)
-            for entry in filter(_hides, entries)
-            for border in (entry["first"], entry["last"] + 1)
-            for exchange in self._across(border)
-        )
 
-    def _across(self, border: int) -> Iterator[Exchange]:
-        """The exchanges with a version before the border and one behind it."""
-        at = bisect_left(self._starts, border) - 1
-        while at >= 0 and self._reach[at] >= border:
-            if max(self._exchanges[at].versions) >= border:
-                yield self._exchanges[at]
-            at -= 1
-
-    def _is_split(self, exchange: Exchange, entries: Sequence[Entry], before: int) -> bool:
-        versions = (version for version in exchange.versions if version < before)
-        return len({_hidden_by(entries, version) for version in versions}) > 1
+def _divides(entries: Sequence[Entry], bond: tuple[int, int]) -> bool:
+    earlier, later = (_hidden_by(entries, version) for version in bond)
+    return earlier != later
 
 
 def _hidden_by(entries: Sequence[Entry], version: int) -> Shown | None:

@@ -12,8 +12,10 @@ older is only unpacked when somebody asks for it, so that a resumed fold costs w
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from foldlog.eventstore.errors import InvalidView
@@ -60,8 +62,10 @@ class _History:
     def strokes(self, lineage: Lineage, after: int = 0) -> list[Stroke]:
         """The strokes of all edits that count, oldest first."""
         found: list[Stroke] = []
-        for edit, ranges in self.edits.items():
-            if edit > after and edit in lineage:
+        later = takewhile(lambda edit: edit > after, reversed(self.edits))
+        for edit in reversed(list(later)):
+            ranges = self.edits[edit]
+            if edit in lineage:
                 if isinstance(ranges, str):
                     raise bad_edit(edit, ranges)
                 found += [Stroke(*ends, edit, entry) for entry, ends in enumerate(ranges)]
@@ -71,6 +75,15 @@ class _History:
         """The version that counts of each setting."""
         found = ((name, lineage.newest(versions)) for name, versions in self.settings.items())
         return {name: version for name, version in found if version is not None}
+
+    def between(self, after: int, until: int) -> dict[str, int]:
+        """The last version of each setting behind one version, up to another."""
+        last = {
+            name: versions[at - 1]
+            for name, versions in self.settings.items()
+            if (at := bisect_right(versions, until))
+        }
+        return {name: version for name, version in last.items() if version > after}
 
     def before(self, later: _History) -> _History:
         """This history, and a later one behind it."""
@@ -194,15 +207,8 @@ class Fold:
         lineage = since.lineage.extended(version)
         strokes = self._history.strokes(lineage, after=since.version)
         painted = paint([*since.painted, *strokes]) if strokes else since.painted
-        settings = {**since.settings, **self._settings_between(since.version, version)}
+        settings = since.settings | self._history.between(since.version, version)
         return Layout(version, self.moves.head(lineage), lineage, painted, settings)
-
-    def _settings_between(self, after: int, until: int) -> dict[str, int]:
-        found = {
-            name: max((v for v in versions if after < v <= until), default=0)
-            for name, versions in self._history.settings.items()
-        }
-        return {name: version for name, version in found.items() if version}
 
     def _unpacked(self) -> _History:
         if self._packed is not None:

@@ -2,68 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
-from foldlog.eventstore.errors import InvalidView, VersionNotFound
+from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.edits import problems
 from foldlog.projections.fold import CONTROL, Fold, Layout, bad_edit
 from foldlog.projections.lineage import Range, joined
 from foldlog.projections.pieces import Piece, Shown, Stroke, Summary, pieces_of, shown_from_json
-
-
-class Source(Protocol):
-    """Where a view finds events."""
-
-    def event(self, version: int) -> Event:
-        """One event; raises VersionNotFound."""
-        ...
-
-    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
-        """The events of closed ranges, in the order given."""
-        ...
-
-
-class Recorded:
-    """A source in memory: the events of one session from its first, without gaps."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self._events = events
-
-    def event(self, version: int) -> Event:
-        if not 0 < version <= len(self._events):
-            raise VersionNotFound(f"there is no version {version}, only 1 to {len(self._events)}.")
-        return self._events[version - 1]
-
-    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
-        for first, last in ranges:
-            yield from self._events[first - 1 : last]
-
-
-class Ahead:
-    """A source and, behind its last version, drafts that are not recorded."""
-
-    def __init__(
-        self, source: Source, session: str, version: int, drafts: Sequence[EventDraft]
-    ) -> None:
-        self._source = source
-        self._version = version
-        self.events = [
-            Event(0, session, at, draft.type, draft.schema, "", {**draft.data}, {}, "")
-            for at, draft in enumerate(drafts, version + 1)
-        ]
-
-    def event(self, version: int) -> Event:
-        ahead = version - self._version
-        return self.events[ahead - 1] if ahead > 0 else self._source.event(version)
-
-    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
-        for first, last in ranges:
-            if first <= self._version:
-                yield from self._source.load([(first, min(last, self._version))])
-            yield from self.events[max(0, first - self._version - 1) : max(0, last - self._version)]
+from foldlog.projections.sources import Ahead, Recorded, Source
 
 
 class View:
@@ -88,6 +38,7 @@ class View:
         self._fold = fold
         self._source = source
         self._loaded: dict[int, Event] = {}
+        self._visible_loaded = False
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -126,7 +77,8 @@ class View:
         """The versions that were pinned at an earlier version."""
         setting = self._fold.setting_at("state:pins", version)
         value = self.event(setting).data.get("value") if setting else None
-        return tuple(sorted(value)) if isinstance(value, list) else ()
+        found = value if isinstance(value, list) else []
+        return tuple(sorted(version for version in found if isinstance(version, int)))
 
     def at(self, version: int) -> View:
         """The view at an earlier version of the same log."""
@@ -152,7 +104,9 @@ class View:
 
     def piece(self, version: int) -> Piece | None:
         """The piece that a version lies in; None when it is not on the lineage."""
-        return next((p for p in self.pieces if p.first <= version <= p.last), None)
+        at = bisect_left(self._ascending, version, key=lambda piece: piece.last)
+        found = self._ascending[at] if at < len(self._ascending) else None
+        return found if found and found.first <= version else None
 
     def shown(self, stroke: Stroke) -> Shown:
         """How the entry of an edit shows its range; its texts are read from the edit's event."""
@@ -167,7 +121,9 @@ class View:
         return [stroke for stroke in self.strokes() if stroke.first <= version <= stroke.last]
 
     def then(self, drafts: Sequence[EventDraft]) -> View:
-        """The view if these drafts were recorded next; nothing is recorded.
+        """The view if these drafts were recorded behind it; nothing is recorded.
+
+        Only of the view at the session's last version.
 
         Raises:
             InvalidView: A move or an edit among them cannot be folded.
@@ -211,13 +167,13 @@ class View:
                 raise bad_edit(edit, f"the summary {version} is not there")
 
     @cached_property
-    def _visible(self) -> tuple[Range, ...]:
-        return joined((piece.first, piece.last) for piece in self.pieces if not piece.hides)
+    def _ascending(self) -> list[Piece]:
+        return sorted(self.pieces, key=lambda piece: piece.first)
 
     def _load_visible(self) -> None:
-        if not self.__dict__.get("_all_loaded"):
-            self.__dict__["_all_loaded"] = True
-            self._load(self._visible)
+        if not self._visible_loaded:
+            self._visible_loaded = True
+            self._load((piece.first, piece.last) for piece in self.pieces if not piece.hides)
 
     def _load(self, ranges: Iterable[Range]) -> None:
         wanted = joined(ranges)

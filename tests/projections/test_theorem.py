@@ -12,7 +12,8 @@ from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event
 from foldlog.projections.fold import CONTROL, Fold
 from foldlog.projections.pieces import WHOLE, Shown, shown_from_json
-from foldlog.projections.view import Recorded, View, project
+from foldlog.projections.sources import Recorded
+from foldlog.projections.view import View, project
 from tests.projections.logs import logs
 
 
