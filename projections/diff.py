@@ -104,7 +104,7 @@ def _change(before: View, after: View, old: Piece | None, new: Piece | None) -> 
 
 def _cause(before: View, after: View, old: Piece | None, new: Piece | None) -> Cause | None:
     """What made the change: an edit of the later view; else what took the earlier one's away."""
-    if new and new.edit is not None and not (old and old.edit == new.edit):
+    if new and new.edit is not None:
         return cause_of(after, new.edit, new.shown)
     if old is None:
         return None

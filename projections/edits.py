@@ -158,7 +158,7 @@ def problems(view: View) -> Iterator[tuple[int, str]]:
         entries, before = event.data["edits"], event.version - 1
         pins = view.pins_at(before)
         found = [problem for entry in entries for problem in _pin_problems(entry, pins)]
-        if any(_divides(entries, bond) for bond in split if max(bond) <= before):
+        if any(_divides(entries, bond) for bond in split):
             found += _cut_by(view.at(before), entries)
         yield from ((event.version, problem) for problem in found)
 

@@ -79,6 +79,12 @@ def test_a_wrong_name_says_what_there_is(store: EventStore, name: int | str, say
         resolve(store, "s", name)
 
 
+def test_appends_that_follow_one_another_are_two(store: EventStore) -> None:
+    store.append("s", [edit(shown(1, 1, "hidden"))])
+    store.append("s", [edit(shown(5, 5, "hidden"))])
+    assert [resolve(store, "s", f"edit:{k}") for k in (-2, -1)] == [12, 13]
+
+
 def test_nothing_is_no_session(store: EventStore) -> None:
     with pytest.raises(SessionNotFound):
         resolve(store, "nobody", "head")

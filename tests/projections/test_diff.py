@@ -10,6 +10,7 @@ from foldlog.eventstore.errors import VersionNotFound
 from foldlog.eventstore.events import Event
 from foldlog.projections.diff import diff
 from foldlog.projections.pieces import Cleared, Summary, Whole
+from foldlog.projections.sizes import piece_tokens
 from foldlog.projections.view import project
 from foldlog.projections.why import why
 from tests.projections.build import (
@@ -66,6 +67,14 @@ def test_tokens_saved_are_counted_and_a_summary_counts_once() -> None:
     assert sum(c.tokens for c in found) > 1000
     costs = [c.tokens for c in diff(project(EVENTS, 9), project(EVENTS, 5))]
     assert sum(costs) == -sum(c.tokens for c in found)
+
+
+def test_a_summary_across_a_gap_costs_its_tokens_once() -> None:
+    events = log(user("a"), user("b"), moved(1), user("c"), summary("s " * 100))
+    view = project(later(events, edit(shown(1, 4, "summary", summary=5))))
+    first, second, _ = (piece_tokens(view, piece) for piece in view.pieces)
+    assert first > 20
+    assert second == 0
 
 
 def test_a_compaction_is_told_piece_by_piece() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.edits import check_edit
+from foldlog.projections.render import repairs
 from foldlog.projections.view import project
 from tests.projections.build import (
     assistant,
@@ -86,8 +91,14 @@ def test_a_reply_in_several_events_is_one_exchange() -> None:
         result("b"),  # 6
         user("on"),
     )
-    assert "the versions 2, 3, 4, 5, 6" in refusal(events, shown(1, 4, "hidden"))
+    assert "the versions 2, 3, 4, 5, 6," in refusal(events, shown(1, 4, "hidden"))
+    assert "the versions 2, 3, 4, 5, 6," in refusal(events[:-1], shown(1, 4, "hidden"))
     accepted(events, shown(1, 6, "hidden"))
+
+
+def test_behind_what_the_person_said_a_known_message_id_begins_another_reply() -> None:
+    events = log(user("a"), assistant("one", id="m"), user("b"), assistant("two", id="m"))
+    accepted(events, shown(1, 2, "hidden"))
 
 
 def test_results_within_an_imported_user_message_belong_to_the_exchange() -> None:
@@ -108,6 +119,22 @@ def test_the_newest_tool_loop_stays_with_the_thinking_that_opened_it() -> None:
     accepted(later(loop, assistant("done"), user("next")), shown(1, 3, "hidden"))
 
 
+def test_what_begins_with_its_own_thinking_stands_by_itself() -> None:
+    loop = log(
+        user("go"),
+        assistant(thinking(), call("a")),
+        result("a"),
+        assistant(thinking(), call("b")),
+        result("b"),
+    )
+    accepted(loop, shown(1, 3, "hidden"))
+
+
+def test_a_result_that_comes_late_does_not_make_an_earlier_edit_wrong() -> None:
+    events = log(user("go"), assistant(call("a")), result("a", synthesized=True), user("on"))
+    project(later(events, edit(shown(1, 3, "hidden")), result("a", "late")))
+
+
 def test_bringing_back_half_of_a_hidden_exchange_cuts_it() -> None:
     events = later(PARALLEL, edit(shown(1, 4, "hidden")))
     assert "cuts the exchange" in refusal(events, shown(3, 3, "whole"))
@@ -123,6 +150,7 @@ def test_a_cut_that_was_there_is_not_held_against_a_later_edit() -> None:
     events = later(PARALLEL, imported)
     assert project(events).pieces[0].last == 2, "imported edits are kept as they are"
     accepted(events, shown(3, 6, "hidden"))
+    accepted(events, shown(1, 1, "whole"))
 
 
 @pytest.mark.parametrize("entry", [
@@ -166,3 +194,32 @@ def test_a_rewind_leaves_an_edit_that_cannot_be_folded_behind() -> None:
     with pytest.raises(InvalidView, match="version 7 "):
         project(broken)
     assert project(later(broken, moved(6))).lineage == ((1, 6), (9, 9))
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Event]:
+    """Turns of a person, and loops of calls whose results come in any order."""
+    drafts: list[EventDraft] = []
+    for turn in range(draw(st.integers(1, 4))):
+        drafts.append(user(f"turn {turn}"))
+        for step in range(draw(st.integers(0, 3))):
+            ids = [f"c{turn}-{step}-{n}" for n in range(draw(st.integers(1, 3)))]
+            thought = [thinking()] if draw(st.booleans()) else []
+            drafts.append(assistant(*thought, *map(call, ids)))
+            drafts.extend(map(result, draw(st.permutations(ids))))
+        drafts.append(assistant("done"))
+    return log(*drafts)
+
+
+@given(conversations(), st.data())
+def test_what_is_accepted_folds_and_renders_without_repairs(
+    events: list[Event], data: st.DataObject
+) -> None:
+    for _ in range(3):
+        ends = sorted(data.draw(st.tuples(*[st.integers(1, len(events))] * 2)))
+        entry = shown(*ends, data.draw(st.sampled_from(["hidden", "whole"])))
+        with suppress(InvalidView):
+            check_edit(project(events), [entry])
+            events = later(events, edit(entry))
+    rules = {repair.rule for repair in repairs(project(events))}
+    assert rules <= {"leading_assistant"}, "only where the first turn of the person is hidden"

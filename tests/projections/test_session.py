@@ -91,6 +91,14 @@ def test_expand_brings_back_what_stood_there_before(session: Session) -> None:
         session.expand(4)
 
 
+def test_expand_undoes_one_entry_of_one_edit(session: Session) -> None:
+    session.edit("clear", "old", [shown(4, 4, "cleared", text="[gone]")])
+    session.edit("clear", "old", [shown(5, 5, "cleared", text="[gone]")])
+    session.expand(4)
+    assert session.view().piece(4).shown == Whole()  # type: ignore[union-attr]
+    assert session.view().piece(5).shown == Cleared("[gone]")  # type: ignore[union-attr]
+
+
 def test_expand_whole_brings_back_all_of_it(session: Session) -> None:
     session.edit("clear", "old", [shown(4, 4, "cleared", text="[gone]")])
     session.user("next")
@@ -144,7 +152,9 @@ def test_a_rewind_can_keep_the_conversation_compacted(session: Session) -> None:
     session.rewind(6)
     assert "found it" in texts(session)
     session.rewind(9)
-    session.rewind(6, keep_edits=True)
+    session.edit("clear", "wrong", [shown(9, 9, "cleared", text="[gone]")])
+    kept = session.rewind(6, keep_edits=True)
+    assert kept.data == {"to": 6, "path": [[1, 8]]}, "an edit of what is left behind is left too"
     assert "found it" not in texts(session)
     assert "wrong turn" not in texts(session)
     assert "all" in texts(session)

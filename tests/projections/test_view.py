@@ -20,7 +20,18 @@ from foldlog.projections.pieces import (
     shown_from_json,
 )
 from foldlog.projections.view import project
-from tests.projections.build import edit, log, moved, shown, state, summary, system, tools, user
+from tests.projections.build import (
+    edit,
+    later,
+    log,
+    moved,
+    shown,
+    state,
+    summary,
+    system,
+    tools,
+    user,
+)
 
 THREE = [user("one"), user("two"), user("three")]
 
@@ -143,6 +154,35 @@ def test_settings_count_on_the_lineage_only_and_no_range_hides_them() -> None:
     assert view.state("plan") == "be quick"
     rewound = project([*events, *log(*[user("")] * 6, moved(2))[6:]])
     assert (rewound.system, rewound.tools) == ({"system": "first"}, None)
+
+
+def test_the_setting_that_counts_is_the_last_one_in_the_order_of_the_lineage() -> None:
+    view = project(log(system("a"), system("b"), moved(0, path=[[2, 2], [1, 1]])))
+    assert view.system == {"system": "a"}
+
+
+def test_a_path_that_leaves_the_summary_of_an_edit_behind_is_named() -> None:
+    events = log(*THREE, summary(), edit(shown(1, 2, "summary", summary=4)))
+    with pytest.raises(InvalidView, match=r"version 5 .*summary 4 is not there"):
+        project(later(events, moved(3, path=[[1, 3], [5, 5]])))
+
+
+def test_a_view_knows_the_piece_of_each_version() -> None:
+    view = project(log(*THREE, moved(1), user("two again"), edit(shown(5, 5, "hidden"))))
+    assert [view.piece(v) and view.piece(v).shown.kind for v in range(8)] == [  # type: ignore[union-attr]
+        None, "whole", None, None, "whole", "hidden", "whole", None,
+    ]  # fmt: skip
+
+
+def test_what_would_be_recorded_next_can_be_seen_before() -> None:
+    view = project(log(*THREE))
+    after = view.then([summary(), edit(shown(1, 2, "summary", summary=4))])
+    assert after.pieces == (Piece(1, 2, Summary(4), 5), Piece(3, 5, WHOLE))
+    assert [event.version for event in after.events(after.pieces[1])] == [3, 4, 5]
+    assert after.event(4).data["text"] == "What happened before."
+    other = view.then([user("four"), user("five")])
+    assert other.pieces == (Piece(1, 5, WHOLE),), "nothing was recorded"
+    assert view.pieces == (Piece(1, 3, WHOLE),)
 
 
 @pytest.mark.parametrize(
