@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from foldlog.cli.formats.claude_code.drafts import Drafts
 from foldlog.cli.formats.claude_code.importing import Importer
+from foldlog.cli.formats.claude_code.settling import settle
 from foldlog.cli.formats.claude_code.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Log:
         if store.exists(session):
             for event in store.read(session):
                 self.transcript.recall(event)
-        self.importer = Importer(self.transcript, file)
+        self.importer = Importer(Drafts(self.transcript, file))
         self.new = 0
         self._store = store
         self._dry_run = dry_run
@@ -62,7 +64,7 @@ class Log:
     def finish(self) -> None:
         """Bring the head to where it belongs and record what is left."""
         if not self.is_new:
-            self.importer.settle()
+            settle(self.importer.drafts)
             self.flush()
 
     def flush(self) -> None:
@@ -71,7 +73,7 @@ class Log:
         Raises:
             VersionConflict: Somebody else appended meanwhile.
         """
-        drafts, self.importer.drafts = self.importer.drafts, []
+        drafts = self.importer.drafts.take()
         self.new += len(drafts)
         if drafts and not self._dry_run:
             self._store.append(self.session, drafts, expected=self._recorded)

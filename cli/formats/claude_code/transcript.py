@@ -45,6 +45,7 @@ class Transcript:
         keys: The keys of the lines that are recorded.
         answered: The message ids of the replies so far.
         requests: What ``api-request`` lines say, by their id.
+        requested: The versions of the ``request.sent`` events.
         title: The title that is recorded.
         named: The title that the lines give.
     """
@@ -62,6 +63,7 @@ class Transcript:
         self.keys: set[str] = set()
         self.answered: set[str] = set()
         self.requests: dict[str, dict[str, Any]] = {}
+        self.requested: set[int] = set()
         self.fold = Fold()
         self._by_uuid: dict[str, Node] = {}
         self._by_version: dict[int, Node] = {}
@@ -147,6 +149,9 @@ class Transcript:
             self.requests[name] = {
                 key: data[key] for key in ("params", "querySource") if key in data
             }
+
+    def _take_sent(self, data: Mapping[str, Json]) -> None:
+        self.requested.add(self.version)
 
     def _take_title(self, data: Mapping[str, Json]) -> None:
         self.title = data.get("title") or self.title
@@ -268,6 +273,7 @@ def _control(session: str, version: int, type_: str, data: Mapping[str, Json]) -
 _TAKERS = {
     "head.moved": Transcript._take_move,
     "view.edited": Transcript._take_edit,
+    "request.sent": Transcript._take_sent,
     "claude.last-prompt": Transcript._take_last_prompt,
     "claude.api-request": Transcript._take_request,
     **{f"claude.{kind}": Transcript._take_name for kind in TITLE_KEYS},
