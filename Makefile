@@ -11,6 +11,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 COGGED = README.md $(wildcard docs/*.md)
+COG = $(BIN)/python -m cogapp -P -r --markers="<!--[cog cog]--> <!--[end]-->"
 
 .PHONY: all setup demo test lint docs bench clean
 all: lint test
@@ -39,10 +40,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p foldlog
-	$(BIN)/cog --check -r $(COGGED)
+	$(COG) --check --diff $(COGGED)
 
 docs: $(READY)
-	$(BIN)/cog -r $(COGGED)
+	$(COG) $(COGGED)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks --write

@@ -1,0 +1,161 @@
+"""What a user may meet is documented: event types, fields, tables, errors, links."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import foldlog.eventstore
+from foldlog import EventDraft, EventStore, FoldlogError, Session
+from foldlog.cli.formats import import_path
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FORMAT = (ROOT / "docs" / "event-format.md").read_text(encoding="utf-8")
+
+KINDS = "session system tools message tool permission attachment state request view summary"
+TYPE = re.compile(rf"({'|'.join(KINDS.split())}|snapshot|head|policy|content|source)\.[a-z_]+")
+"""What the name of an event type looks like."""
+
+
+def sections() -> dict[str, str]:
+    """Each documented event type, and what stands below its heading."""
+    found = re.findall(r"^### `([^`]+)`\n(.*?)(?=^##)", FORMAT, re.MULTILINE | re.DOTALL)
+    return dict(found)
+
+
+def fields(type: str) -> set[str]:
+    """The documented fields of an event type."""
+    return names_in(sections()[type])
+
+
+def names_in(table: str) -> set[str]:
+    """The names in the first column of a table."""
+    rows = re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+
+def strings() -> set[str]:
+    """Every string in the code, docstrings apart."""
+    found = set()
+    for folder in ("eventstore", "projections", "cli"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found.add(node.value)
+    return found
+
+
+class TestEventTypes:
+    def test_every_type_that_the_code_names_is_documented(self) -> None:
+        named = {text for text in strings() if TYPE.fullmatch(text)}
+        assert {"message.user", "view.edited", "head.moved"} <= named
+        assert named - sections().keys() == set()
+
+    @pytest.mark.parametrize(
+        "transcript",
+        ["entire_compact_2.0.76.jsonl", "gen_v197_subagents", "ccl_claude_p_errors_2.1.17.jsonl"],
+    )
+    def test_every_field_that_an_import_records_is_documented(self, transcript: str) -> None:
+        with EventStore(":memory:") as store:
+            list(import_path(store, ROOT / "tests" / "fixtures" / "claude" / transcript))
+            check_fields(store)
+
+    def test_every_field_that_a_session_records_is_documented(self) -> None:
+        with EventStore(":memory:") as store:
+            record_everything(Session(store, "s"))
+            check_fields(store)
+
+    def test_every_way_of_showing_is_documented(self) -> None:
+        from foldlog.projections.pieces import _READERS
+
+        entries = FORMAT.partition("## Entries of an edit")[2].partition("## The file")[0]
+        assert set(re.findall(r"^\| `(\w+)`", entries, re.MULTILINE)) == set(_READERS)
+
+
+def check_fields(store: EventStore) -> None:
+    """No event of a store has a field in data or meta that its page does not name."""
+    events = list(store.events())
+    assert events
+    unknown = {
+        (event.type, name)
+        for event in events
+        if not event.type.startswith("claude.")
+        for name in event.data.keys() - fields(event.type)
+    }
+    assert unknown == set()
+    assert {name for event in events for name in event.meta} <= {"occurred", "source", "of", "line"}
+
+
+def record_everything(session: Session) -> None:
+    """Each kind of event that a session can record."""
+    call: dict[str, Any] = {"type": "tool_use", "id": "a", "name": "bash", "input": {}}
+    session.append(EventDraft("session.started", {"title": "t", "cwd": "/", "origin": {}}))
+    session.system("be brief")
+    session.tools([{"name": "bash", "input_schema": {"type": "object"}}])
+    session.user("hi")
+    session.assistant([call], model="m", id="msg", stop_reason="tool_use", usage={})
+    session.recover()
+    session.tool_result("a", "done")
+    session.attach("file", "text", join=True)
+    session.state("plan", ["one"])
+    session.rename("another")
+    session.tag(["x"])
+    session.request_sent(model="m", params={"max_tokens": 1})
+    session.snapshot()
+    session.edit("user", "long", [{"first": 7, "last": 7, "shown": "cleared", "text": "[cleared]"}])
+    session.expand(7)
+    session.pin(4)
+    session.rewind(8, keep_edits=True)
+    session.fork()
+
+
+class TestTables:
+    def test_every_column_is_documented(self) -> None:
+        with EventStore(":memory:") as store:
+            for table in ("events", "payloads", "sessions"):
+                columns = {
+                    row[1] for row in store.db.execute(f"PRAGMA table_xinfo({table})").fetchall()
+                }
+                told = FORMAT.partition(f"| column of `{table}` |")[2].partition("\n\n")[0]
+                assert columns == names_in(told), table
+
+
+class TestErrors:
+    def test_every_error_is_documented_and_public(self) -> None:
+        page = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
+        public = set(foldlog.eventstore.__all__)
+        errors = [FoldlogError]
+        for error in errors:
+            errors.extend(error.__subclasses__())
+            assert f"| `{error.__name__}` |" in page
+            assert error.__name__ in public
+            assert inspect.getdoc(error)
+
+
+class TestLinks:
+    @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+    def test_every_link_leads_somewhere(self, page: Path) -> None:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path) if path else page
+            assert file.exists(), target
+            if anchor:
+                assert anchor in anchors(file), target
+
+    def test_every_page_can_be_reached_from_the_readme(self) -> None:
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        missing = [page.name for page in PAGES[1:] if f"(docs/{page.name})" not in readme]
+        assert missing == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
