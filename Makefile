@@ -31,7 +31,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
-	@$(BIN)/python -m tests.demo
+	@$(BIN)/python -m demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
@@ -43,6 +43,7 @@ lint: $(READY)
 	$(COG) --check --diff $(COGGED)
 
 docs: $(READY)
+	$(BIN)/python -m docs.picture
 	$(COG) $(COGGED)
 
 bench: $(READY)

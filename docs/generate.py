@@ -94,7 +94,7 @@ def limits() -> None:
         ("a string becomes a payload from", f"{codec.PAYLOAD_BYTES} bytes on"),
         ("a frame is tried from", f"{codec.COMPRESS_BYTES} bytes on"),
         ("the id of the dictionary", f"`0x{dictionary.NUMBER:X}`"),
-        ("the dictionary", f"`foldlog.eventstore/{dictionary.FILE.name}`"),
+        ("the dictionary", f"`foldlog/eventstore/{dictionary.FILE.name}`"),
         ("its SHA-256", f"`{hashlib.sha256(dictionary.FILE.read_bytes()).hexdigest()}`"),
     )
 

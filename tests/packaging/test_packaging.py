@@ -16,7 +16,7 @@ FOLDERS = ("eventstore", "projections", "cli")
 
 def source_files() -> set[str]:
     """Every file of the three folders and of the package around them, as a wheel names it."""
-    files = {"foldlog/__init__.py", "foldlog/py.typed"}
+    files = {"foldlog/__init__.py", "foldlog/__main__.py", "foldlog/py.typed"}
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
