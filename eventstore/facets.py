@@ -27,7 +27,6 @@ class Facets(NamedTuple):
     """The queryable columns of one event.
 
     Attributes:
-        role: ``user``, ``assistant``, ``system``; None for control events.
         tool: The name of the tool called or answered; several of one message with commas between.
         tool_use_id: The id of the call made or answered; several with commas between.
         model: The model that answered.
@@ -35,7 +34,6 @@ class Facets(NamedTuple):
         tokens: What the API counted for a reply: input, both cache figures and output.
     """
 
-    role: str | None = None
     tool: str | None = None
     tool_use_id: str | None = None
     model: str | None = None
@@ -43,7 +41,7 @@ class Facets(NamedTuple):
     tokens: int | None = None
 
 
-CONTROL = Facets()
+NONE = Facets()
 
 
 def facets(
@@ -55,12 +53,8 @@ def facets(
         calls: For an assistant message: what ``calls_in`` finds in it.
         tool: For a result: the name of the tool whose call it answers, where that is known.
     """
-    role = ROLES.get(type)
-    if role is None:
-        return CONTROL
     if type == "message.assistant":
         return Facets(
-            role=role,
             tool=",".join(calls.values()) or None,
             tool_use_id=",".join(calls) or None,
             model=clean(data.get("model")),
@@ -69,8 +63,8 @@ def facets(
     if type == "tool.result":
         call = clean(data.get("tool_use_id"))
         failed = int(data.get("is_error") is True)
-        return Facets(role=role, tool=tool or None, tool_use_id=call, is_error=failed)
-    return Facets(role=role)
+        return Facets(tool=tool or None, tool_use_id=call, is_error=failed)
+    return NONE
 
 
 def calls_in(data: Mapping[str, Json]) -> dict[str, str]:

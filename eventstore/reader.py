@@ -10,7 +10,7 @@ from dataclasses import replace
 from sys import intern
 from typing import Any
 
-from foldlog.eventstore import codec
+from foldlog.eventstore import clock, codec
 from foldlog.eventstore.ancestry import Ancestry, Segment
 from foldlog.eventstore.chain import hash_name
 from foldlog.eventstore.errors import CorruptEvent
@@ -23,7 +23,8 @@ BATCH = 500
 """Rows read at a time: enough to make the statement's cost vanish, few enough to stay lazy."""
 
 SELECT = (
-    "SELECT position, session, version, type, schema, at, key, data, meta, refs, hash FROM events"
+    "SELECT position, session, version, type, schema, recorded, key, data, meta, refs, hash"
+    " FROM events"
 )
 SESSION, VERSION, DATA, META, REFS, HASH = 1, 2, 7, 8, 9, 10
 """Where a row of ``SELECT`` holds what."""
@@ -190,7 +191,7 @@ class Reader:
         return content.encode() if isinstance(content, str) else content
 
     def _event(self, row: tuple[Any, ...], holes: list[codec.Hole]) -> Event:
-        position, session, version, type, schema, at, key, data, meta, refs, hash = row
+        position, session, version, type, schema, recorded, key, data, meta, refs, hash = row
         unpack, unseal = self._compressor.unpack, codec.unseal
         try:
             return Event(
@@ -199,7 +200,7 @@ class Reader:
                 version,
                 intern(type),
                 schema,
-                at,
+                clock.text(recorded),
                 unseal(unpack(data), refs, holes),
                 {} if meta == "{}" else unseal(unpack(meta), refs, holes),
                 hash_name(hash),

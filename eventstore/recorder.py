@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from foldlog.eventstore import codec
+from foldlog.eventstore import clock, codec
 from foldlog.eventstore.calls import ToolNames
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
@@ -125,7 +125,8 @@ class Recorder:
     def _insert(
         self, db: sqlite3.Connection, session: str, fresh: Sequence[Prepared], tail: Tail
     ) -> list[Event]:
-        at = self._clock()
+        recorded = clock.microseconds(self._clock())
+        at = clock.text(recorded)
         last, previous, position = tail
         names = self._tool_names(session, last)
         rows, events = [], []
@@ -135,7 +136,8 @@ class Recorder:
             header = (session, version, draft.type, draft.schema, at, draft.key)
             previous = event_hash(previous, *header, sealed.data, sealed.meta, references)
             columns = _facets(draft, names, version)
-            rows.append((position, *header, *columns, data, meta, references or None, previous))
+            row = (position, *header[:4], recorded, draft.key, *columns, data, meta)
+            rows.append((*row, references or None, previous))
             events.append(_event(position, session, version, at, draft, previous))
         payloads = [payload for prepared in fresh for payload in prepared.payloads]
         if payloads:

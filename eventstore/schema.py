@@ -23,9 +23,8 @@ CREATE TABLE events (
     version INTEGER NOT NULL,
     type TEXT NOT NULL,
     schema INTEGER NOT NULL,
-    at TEXT NOT NULL,
+    recorded INTEGER NOT NULL,
     key TEXT,
-    role TEXT,
     tool TEXT,
     tool_use_id TEXT,
     model TEXT,
@@ -35,6 +34,19 @@ CREATE TABLE events (
     meta NOT NULL,
     refs BLOB,
     hash BLOB NOT NULL,
+    at TEXT GENERATED ALWAYS AS (
+        strftime('%Y-%m-%dT%H:%M:%S', recorded / 1000000, 'unixepoch')
+        || printf('.%06dZ', recorded % 1000000)
+    ) VIRTUAL,
+    role TEXT GENERATED ALWAYS AS (
+        CASE type
+            WHEN 'message.user' THEN 'user'
+            WHEN 'message.assistant' THEN 'assistant'
+            WHEN 'message.system' THEN 'system'
+            WHEN 'tool.result' THEN 'user'
+            WHEN 'attachment.added' THEN 'user'
+        END
+    ) VIRTUAL,
     id TEXT GENERATED ALWAYS AS ('evt_' || lower(substr(hex(hash), 1, 24))) VIRTUAL
 );
 CREATE UNIQUE INDEX events_version ON events (session, version);

@@ -40,16 +40,16 @@ its cached pages with every append; longer, and one of them starves."""
 
 
 class Row(NamedTuple):
-    """A row of ``events``, in the order of its columns."""
+    """A row of ``events`` as it is inserted; ``at``, ``role`` and ``id`` are derived by the
+    table."""
 
     position: int
     session: str
     version: int
     type: str
     schema: int
-    at: str
+    recorded: int
     key: str | None
-    role: str | None
     tool: str | None
     tool_use_id: str | None
     model: str | None

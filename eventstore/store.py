@@ -6,7 +6,6 @@ This is the door; behind it ``recorder`` turns drafts into rows, ``reader`` turn
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from foldlog.eventstore import codec, sqlite
 from foldlog.eventstore.ancestry import Ancestry
+from foldlog.eventstore.clock import now
 from foldlog.eventstore.errors import VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.reader import Reader
@@ -65,7 +65,7 @@ class EventStore:
         )
         self._ancestry = Ancestry(self._connection)
         self._reader = Reader(self._connection, self._ancestry)
-        self._recorder = Recorder(self._connection, self._reader, clock or _Clock())
+        self._recorder = Recorder(self._connection, self._reader, clock or now)
         self._sessions = SessionList(self._connection, self._reader)
         self._compressor = codec.Compressor()
 
@@ -339,19 +339,3 @@ class EventStore:
 
         self._sessions.refresh()
         return run(self._connection, query)
-
-
-class _Clock:
-    """The time as ISO 8601 in UTC with microseconds; a second is formatted once."""
-
-    def __init__(self) -> None:
-        self._second, self._text = -1, ""
-
-    def __call__(self) -> str:
-        second, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
-        if second != self._second:
-            self._second, self._text = (
-                second,
-                time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)),
-            )
-        return f"{self._text}.{nanoseconds // 1000:06d}Z"

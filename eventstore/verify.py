@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from foldlog.eventstore import codec
+from foldlog.eventstore import clock, codec
 from foldlog.eventstore.ancestry import Ancestry, Segment
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.errors import SessionNotFound
@@ -104,7 +104,7 @@ class Verifier:
         except (ValueError, TypeError) as error:
             yield f"its body is damaged: {error}"
             return
-        header = (row.session, row.version, row.type, row.schema, row.at, row.key)
+        header = (row.session, row.version, row.type, row.schema, clock.text(row.recorded), row.key)
         if event_hash(previous, *header, data, meta, row.refs or b"") != row.hash:
             yield "its hash does not follow from its predecessor and its contents"
         yield from self._column_problems(row, body, names)
