@@ -105,7 +105,15 @@ class ReadOnlyStore(StoreError):
 
 
 class InvalidView(FoldlogError):
-    """An edit cannot be folded, or a view breaks a rule of the Messages API."""
+    """An edit cannot be folded, or a view breaks a rule of the Messages API.
+
+    Attributes:
+        version: The event in the log that is to blame; None where nothing was recorded.
+    """
+
+    def __init__(self, message: str, version: int | None = None) -> None:
+        super().__init__(message)
+        self.version = version
 
 
 class ContextError(FoldlogError):

@@ -148,17 +148,17 @@ _KINDS: dict[str, Callable[[EventStore, str], list[int]]] = {
 
 
 def _timed(store: EventStore, session: str, text: str) -> int:
-    moment = _moment(text)
-    if moment is None:
+    asked = moment(text)
+    if asked is None:
         raise VersionNotFound(f"{text!r} is no name of a version. Use {NAMES}.")
     times: dict[int, datetime] = {}
     found = 0
     for event in store.read(session):
         source = times.get(event.meta.get("of") or 0)
-        when = source or _moment(event.occurred) or _moment(event.at)
+        when = source or moment(event.occurred) or moment(event.at)
         if when is not None:
             times[event.version] = when
-            found = event.version if when <= moment else found
+            found = event.version if when <= asked else found
     if not found:
         began = min(times.values()).isoformat(timespec="seconds")
         raise VersionNotFound(
@@ -168,9 +168,10 @@ def _timed(store: EventStore, session: str, text: str) -> int:
     return found
 
 
-def _moment(text: str) -> datetime | None:
+def moment(text: str) -> datetime | None:
+    """A time written as ISO 8601, in UTC where it names no zone; None for anything else."""
     try:
-        moment = datetime.fromisoformat(text)
+        found = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

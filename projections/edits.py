@@ -151,7 +151,7 @@ def problems(view: View) -> Iterator[tuple[int, str]]:
         InvalidView: The view has no pieces, since an edit on it cannot be folded at all.
     """
     pieces = view.pieces
-    live = [event for event in view.edit_events() if not _is_imported(event)]
+    live = [event for event in view.edit_events() if not is_imported(event)]
     events = (event for piece in pieces for event in view.events(piece))
     split = _bonds_across(events, _borders(live))
     for event in live:
@@ -163,7 +163,8 @@ def problems(view: View) -> Iterator[tuple[int, str]]:
         yield from ((event.version, problem) for problem in found)
 
 
-def _is_imported(event: Event) -> bool:
+def is_imported(event: Event) -> bool:
+    """Whether an event is a line of a transcript, or derived from one."""
     return "source" in event.meta or "of" in event.meta
 
 

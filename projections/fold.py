@@ -262,7 +262,8 @@ def bad_edit(version: int, problem: str) -> InvalidView:
     """The error for an edit in the log that cannot be folded; it names the edit's version."""
     return InvalidView(
         f"version {version} (view.edited) cannot be folded: {problem}."
-        f" Views up to {version - 1} are sound; a rewind to {version - 1} leaves the edit behind."
+        f" Views up to {version - 1} are sound; a rewind to {version - 1} leaves the edit behind.",
+        version,
     )
 
 

@@ -229,5 +229,6 @@ def _is_version(value: Any) -> bool:
 def _bad_move(move: Move) -> InvalidView:
     return InvalidView(
         f"version {move.version} (head.moved) cannot be followed: {move.problem}."
-        f" Views up to {move.version - 1} are sound; a rewind to one of them leaves it behind."
+        f" Views up to {move.version - 1} are sound; a rewind to one of them leaves it behind.",
+        move.version,
     )

@@ -60,6 +60,11 @@ def open_calls(view: View) -> list[Call]:
     return [call for call in waiting(joined(items(view))) if kind(call.block) == CALL]
 
 
+def interrupted_items(view: View) -> list[Item]:
+    """The results that ``open="recover"`` adds for the calls that are open."""
+    return [_interrupted(call) for call in open_calls(view)]
+
+
 def _rendered(view: View, open: Open, model: str | None) -> tuple[list[dict[str, Any]], Mending]:
     seen = joined(items(view))
     calls = waiting(seen)

@@ -4,7 +4,7 @@ A format is a module of this package with four functions:
 
     detect(path) -> bool                                 is this file or folder one of yours?
     import_path(store, path, progress, dry_run)          yields one ImportReport for each file
-    export_lines(store, session) -> Iterator[bytes]      the session as that program would keep it
+    export_lines(store, session, until)                  the session as that program would keep it
     default_locations() -> list[Path]                    where that program keeps its sessions
 
 Formats are loaded when they are used, so that a command which imports nothing pays nothing.
@@ -50,8 +50,8 @@ class Format(Protocol):
     ) -> Iterator[ImportReport]:
         """Import a file or a folder, one report for each file."""
 
-    def export_lines(self, store: EventStore, session: str) -> Iterator[bytes]:
-        """The session's lines, each with its final newline."""
+    def export_lines(self, store: EventStore, session: str, until: int | None) -> Iterator[bytes]:
+        """The session's lines up to a version, each with its final newline."""
 
     def default_locations(self) -> list[Path]:
         """The folders where that program keeps its sessions, if they exist."""
@@ -112,10 +112,14 @@ def import_path(
 
 
 def export_lines(
-    store: EventStore, session: str, *, format: str = "claude-code"
+    store: EventStore, session: str, *, format: str = "claude-code", until: int | None = None
 ) -> Iterator[bytes]:
-    """The session as another program keeps it, line by line, each with its newline."""
-    yield from load(format).export_lines(store, session)
+    """The session as another program keeps it, line by line, each with its newline.
+
+    Args:
+        until: Only what was recorded up to this version.
+    """
+    yield from load(format).export_lines(store, session, until)
 
 
 def default_locations() -> list[tuple[str, Path]]:

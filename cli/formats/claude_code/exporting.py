@@ -29,15 +29,21 @@ class Exported(NamedTuple):
     content: bytes
 
 
-def export_lines(store: EventStore, session: str) -> Iterator[bytes]:
+def export_lines(store: EventStore, session: str, until: int | None = None) -> Iterator[bytes]:
     """The lines of a session, each with its newline: equal as JSON, in order.
 
     Lines that another session took up (sidechains inside the file) are put back between the others,
     and records that stood on one line stand on one line again.
+
+    Args:
+        until: Only the lines up to this version of the session.
     """
+    end = None if until is None else _place_at(store, session, until)
     logs = [store.read(name) for name in (session, *_inline_children(store, session))]
     pending: bytes | None = None
     for line in merge(*map(_exported, logs), key=lambda line: line.place):
+        if end is not None and line.place > end:
+            break
         if pending is None:
             pending = line.content
         elif line.touches:
@@ -47,6 +53,12 @@ def export_lines(store: EventStore, session: str) -> Iterator[bytes]:
             pending = line.content
     if pending is not None:
         yield pending + b"\n"
+
+
+def _place_at(store: EventStore, session: str, version: int) -> tuple[int, int]:
+    """Where the last line stood that was recorded up to a version."""
+    places = [line.place for line in _exported(store.read(session, until=version))]
+    return places[-1] if places else (0, 0)
 
 
 def is_line(event: Event) -> bool:

@@ -1,0 +1,132 @@
+"""Figures: tokens, cache, sizes and tools; and whatever an SQL query counts."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from foldlog.cli.options import SessionName, json_option
+from foldlog.cli.output import Cell, Column, print_json, print_lines, styled, table
+from foldlog.cli.stores import find, reading
+from foldlog.eventstore import EventStore
+from foldlog.projections.statistics import Statistics, Usage, statistics
+
+NO_PRICES = "Cost is not told: foldlog knows no prices."
+
+
+@click.command()
+@click.argument("session", required=False, type=SessionName())
+@json_option
+@click.pass_obj
+def stats_command(where: str | None, session: str | None, json: bool) -> None:
+    """Count tokens, cost, cache, sizes by cause, and tools; of one session or of all."""
+    with reading(where) as store:
+        name = find(store, session) if session else None
+        found = statistics(store.read(name) if name else store.events())
+        about = {"session": name} if name else _about(store)
+    if json:
+        print_json([{**about, **found.to_json(), "cost": None}])
+    else:
+        print_lines(_pages(about, found))
+
+
+def _about(store: EventStore) -> dict[str, Any]:
+    """What is said of the store as a whole."""
+    _, rows = store.sql(
+        "SELECT (SELECT count(*) FROM sessions), count(*), coalesce(sum(bytes), 0) FROM payloads"
+    )
+    sessions, payloads, payload_bytes = next(rows)
+    return {
+        "sessions": sessions,
+        "file_bytes": Path(store.path).stat().st_size,
+        "payloads": payloads,
+        "payload_bytes": payload_bytes,
+    }
+
+
+def _pages(about: dict[str, Any], found: Statistics) -> Iterator[str]:
+    for key, value in [*about.items(), ("events", found.events)]:
+        yield f"{key.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{key}: {value}"
+    yield from _part("Tokens, as the API counted them", _USAGE, _usage_rows(found))
+    sizes = sorted(found.causes.items(), key=lambda item: -item[1].tokens)
+    rows: list[list[Cell]] = [[cause, size.count, size.tokens] for cause, size in sizes]
+    yield from _part("What takes the room, in estimated tokens", _SIZES, rows)
+    tools = sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
+    rows = [
+        [name, tool.calls, tool.errors, tool.call_tokens, tool.result_tokens]
+        for name, tool in tools
+    ]
+    yield from _part("Tools, in estimated tokens", _TOOLS, rows)
+    yield ""
+    yield NO_PRICES
+
+
+def _part(title: str, titles: Iterable[str], rows: list[list[Cell]]) -> Iterator[str]:
+    if rows:
+        yield ""
+        yield styled(title, bold=True)
+        columns: list[Column[Any]] = [Column(name, lambda row: row) for name in titles]
+        yield from table(columns, rows)
+
+
+_USAGE = ("model", "requests", "input", "cache read", "cache written", "output", "cache hit")
+_SIZES = ("cause", "count", "tokens")
+_TOOLS = ("tool", "calls", "errors", "calls' tokens", "results' tokens")
+
+
+def _usage_rows(found: Statistics) -> list[list[Cell]]:
+    rows = [_usage_row(model, usage) for model, usage in found.usage.items()]
+    return [*rows, _usage_row("all", found.total)] if len(rows) > 1 else rows
+
+
+def _usage_row(model: str, usage: Usage) -> list[Cell]:
+    hit = None if usage.cache_hit is None else f"{usage.cache_hit:.1%}"
+    counts = (usage.requests, usage.input, usage.cache_read, usage.cache_write, usage.output)
+    return [model, *counts, hit]
+
+
+@click.command()
+@click.argument("query")
+@json_option
+@click.pass_obj
+def sql_command(where: str | None, query: str, json: bool) -> None:
+    """Run a read-only SQL query over the store.
+
+    Tables: events, sessions, payloads. Functions: foldlog_data(position), foldlog_meta(position),
+    foldlog_text(position), foldlog_payload(digest), foldlog_hash(hash).
+    """
+    with reading(where) as store:
+        titles, rows = store.sql(query)
+        names = _distinct(titles)
+        if json:
+            print_json(dict(zip(names, map(_json_cell, row), strict=True)) for row in rows)
+        else:
+            columns: list[Column[Any]] = [Column(name, lambda row: row) for name in names]
+            print_lines(table(columns, [[*map(_plain_cell, row)] for row in rows]))
+
+
+def _distinct(titles: Iterable[str]) -> list[str]:
+    """The names of columns, told apart by a number where two are alike."""
+    names: list[str] = []
+    for title in titles:
+        name, number = title, 1
+        while name in names:
+            number += 1
+            name = f"{title}_{number}"
+        names.append(name)
+    return names
+
+
+def _json_cell(value: Any) -> Any:
+    """Bytes as sqlite-utils writes them in JSON."""
+    if isinstance(value, bytes):
+        return {"$base64": True, "encoded": b64encode(value).decode()}
+    return value
+
+
+def _plain_cell(value: Any) -> Cell:
+    return f"<{len(value):,} bytes>" if isinstance(value, bytes) else value

@@ -1,0 +1,202 @@
+"""Bringing sessions in: transcripts of other programs, once or as they are being written."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from foldlog.cli import formats
+from foldlog.cli.formats import ImportReport, LineNote, Progress
+from foldlog.cli.options import json_option
+from foldlog.cli.output import note, on_terminal, print_json, print_lines, styled
+from foldlog.cli.progress import Bar
+from foldlog.cli.safe import one_line
+from foldlog.cli.stores import creating, place
+from foldlog.eventstore import EventStore, SourceError
+
+DAMAGED = 1
+"""The exit code where lines could not be read."""
+
+POLL = 1.0
+"""Seconds between two looks at files that are being watched."""
+
+NOTES = 5
+"""How many notices of a file a person is told; --json has them all."""
+
+STDIN = Path("-")
+
+_SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([A-Za-z0-9_-]+)"')
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=Path, metavar="[PATH]…")
+@click.option(
+    "--format",
+    type=click.Choice(["auto", *formats.FORMATS]),
+    default="auto",
+    show_default=True,
+    help="What wrote the files.",
+)
+@click.option("--dry-run", is_flag=True, help="Read and report, record nothing.")
+@click.option("--watch", is_flag=True, help="Go on with what is written from now on.")
+@json_option
+@click.pass_obj
+def import_command(
+    where: str | None, paths: tuple[Path, ...], format: str, dry_run: bool, watch: bool, json: bool
+) -> int:
+    """Import transcripts of other programs.
+
+    PATH is a file, a folder, or - for stdin; without one, the places where known programs keep
+    their sessions. Run again, it adds only what is new. A line that cannot be read is kept as it
+    is and told; the exit code is then 1. A torn last line is taken up next time.
+    """
+    if watch and STDIN in paths:
+        raise click.UsageError("stdin cannot be watched.")
+    with _resolved(paths, format) as sources, _store(where, dry_run) as store:
+        importer = _Importer(store, format, dry_run)
+        found = _all_at_once(importer, sources, json=json)
+        if watch:
+            _watch(importer, sources, json=json)
+    return DAMAGED if any(report.rejected for report in found) else 0
+
+
+@contextmanager
+def _resolved(paths: Sequence[Path], format: str) -> Iterator[list[Path]]:
+    """What to import; a problem with it is told before a store is made."""
+    with tempfile.TemporaryDirectory() as folder:
+        named = list(paths) or [path for _, path in formats.default_locations()]
+        if not named:
+            raise SourceError("no known program keeps sessions here. Name a file or a folder.")
+        sources = [_spooled(Path(folder)) if path == STDIN else path for path in named]
+        for path in sources:
+            if format == "auto" or not path.exists():
+                formats.detect(path)
+        yield sources
+
+
+def _spooled(folder: Path) -> Path:
+    """What comes in on stdin, as a file with the name of its session."""
+    content = sys.stdin.buffer.read()
+    found = _SESSION_ID.search(content)
+    path = folder / f"{found[1].decode() if found else 'stdin'}.jsonl"
+    path.write_bytes(content)
+    return path
+
+
+def _store(where: str | None, dry_run: bool) -> EventStore:
+    missing = dry_run and not place(where).exists()
+    return EventStore(":memory:") if missing else creating(where)
+
+
+class _Importer:
+    """Imports paths into one store, always in the same way."""
+
+    def __init__(self, store: EventStore, format: str, dry_run: bool) -> None:
+        self._store = store
+        self._format = format
+        self._dry_run = dry_run
+
+    def reports(
+        self, paths: Iterable[Path], progress: Progress | None = None
+    ) -> Iterator[ImportReport]:
+        """One report a file, as soon as it is done."""
+        for path in paths:
+            yield from formats.import_path(
+                self._store,
+                path,
+                format=self._format,
+                progress=progress,
+                dry_run=self._dry_run,
+            )
+
+
+def _all_at_once(importer: _Importer, sources: list[Path], *, json: bool) -> list[ImportReport]:
+    found = []
+    with Bar(hidden=json and on_terminal()) as bar:
+        for report in importer.reports(sources, bar.file):
+            found.append(report)
+            if json:
+                print_json([report.to_json()], live=True)
+    if not json:
+        print_lines([*_lines(found), _total(found)])
+    return found
+
+
+def _lines(reports: Iterable[ImportReport]) -> Iterator[str]:
+    for report in reports:
+        into = report.session or "no session"
+        new = f"{report.new:,} new of {report.events:,} events" if report.session else "nothing"
+        yield f"{styled(one_line(into), fg='cyan')}  {new}  {one_line(report.file)}"
+        for line in report.rejected:
+            yield styled(_note_line("unreadable", line), fg="red")
+        for line in report.notices[:NOTES]:
+            yield _note_line("notice", line)
+        if report.notices[NOTES:]:
+            yield f"  and {len(report.notices) - NOTES} more notices; --json lists them"
+        if report.pending:
+            yield "  the last line is still being written: it is taken up next time"
+
+
+def _note_line(kind: str, line: LineNote) -> str:
+    place = f" line {line.line}" if line.line else ""
+    return f"  {one_line(f'{kind}{place}: {line.reason}')}"
+
+
+def _total(reports: Sequence[ImportReport]) -> str:
+    new = sum(report.new for report in reports)
+    rejected = sum(len(report.rejected) for report in reports)
+    told = f", {rejected:,} unreadable lines" if rejected else ""
+    return f"{len(reports):,} files: {new:,} new events{told}"
+
+
+def _watch(importer: _Importer, sources: list[Path], *, json: bool) -> None:
+    """Import what changes, until somebody interrupts."""
+    note("Watching; Ctrl-C ends it.")
+    seen = _stamps(sources)
+    while True:
+        time.sleep(POLL)
+        now = _stamps(sources)
+        changed = [path for path, stamp in now.items() if seen.get(path) != stamp]
+        seen = now
+        told = [r for r in importer.reports(_importable(changed)) if r.new or r.rejected]
+        if json:
+            print_json((report.to_json() for report in told), live=True)
+        else:
+            print_lines(_lines(told), live=True)
+
+
+def _stamps(sources: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """Size and time of each file that belongs to the sources."""
+    found = {}
+    for path in _files(sources):
+        try:
+            stat = path.stat()
+        except OSError:
+            continue  # it went away
+        found[path] = (stat.st_size, stat.st_mtime_ns)
+    return found
+
+
+def _files(sources: Iterable[Path]) -> Iterator[Path]:
+    for source in sources:
+        folder = source if source.is_dir() else source.with_suffix("")
+        if source.is_file():
+            yield source
+        yield from (path for path in folder.rglob("*") if path.is_file())
+
+
+def _importable(paths: Iterable[Path]) -> Iterator[Path]:
+    """Those that a format knows; a file beside a transcript comes with it."""
+    for path in paths:
+        try:
+            formats.detect(path)
+        except SourceError:
+            continue
+        yield path

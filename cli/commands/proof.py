@@ -1,0 +1,153 @@
+"""Proof that the log is whole and unchanged, and that its views are what the model was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from foldlog.cli.options import SessionName, json_option
+from foldlog.cli.output import Column, note, print_json, print_lines, show, styled
+from foldlog.cli.progress import Bar
+from foldlog.cli.safe import one_line
+from foldlog.cli.stores import find, reading
+from foldlog.eventstore import EventStore, FoldlogError, InvalidView
+from foldlog.eventstore.verify import Verdict
+from foldlog.projections import repairs
+from foldlog.projections.edits import is_imported
+from foldlog.projections.proof import difference, is_provable, view_problems
+from foldlog.projections.repairs import RULES
+from foldlog.projections.stored import Resumed
+
+DAMAGED = 1
+"""The exit code where something is wrong with the data."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was found of one session.
+
+    Attributes:
+        verdict: What the store says of hashes, order and payloads; and the problems of views.
+        requests: How many requests carry a digest and can be rebuilt.
+        notices: (version, notice): what render left out, and what an imported log shows otherwise
+            than its requests say. No faults.
+    """
+
+    verdict: Verdict
+    requests: int = 0
+    notices: list[tuple[int, str]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``foldlog verify --json`` prints it."""
+        verdict = self.verdict
+        return {
+            "session": verdict.session,
+            "ok": verdict.ok,
+            "events": verdict.events,
+            "requests": self.requests,
+            "erased": verdict.erased,
+            "head_hash": verdict.head_hash,
+            "problems": [{"version": v, "problem": text} for v, text in verdict.problems],
+            "notices": [{"version": v, "notice": text} for v, text in self.notices],
+        }
+
+
+COLUMNS: list[Column[Findings]] = [
+    Column("session", lambda found: found.verdict.session, style="cyan"),
+    Column("ok", lambda found: "yes" if found.verdict.ok else "NO"),
+    Column("events", lambda found: found.verdict.events),
+    Column("requests", lambda found: found.requests),
+    Column("erased", lambda found: found.verdict.erased),
+    Column("problems", lambda found: len(found.verdict.problems)),
+    Column("notices", lambda found: len(found.notices)),
+    Column("head hash", lambda found: found.verdict.head_hash),
+]
+
+
+@click.command()
+@click.argument("session", required=False, type=SessionName())
+@click.option("--views", is_flag=True, help="Rebuild every request that was sent, and compare.")
+@click.option("--expect", metavar="HASH", help="The hash that the last event must have.")
+@click.option("--notices", is_flag=True, help="List what render left out as well.")
+@json_option
+@click.pass_obj
+def verify_command(
+    where: str | None,
+    session: str | None,
+    views: bool,
+    expect: str | None,
+    notices: bool,
+    json: bool,
+) -> int:
+    """Prove that the log is whole and unchanged: hashes, order, payloads, pieces.
+
+    Keep the head hash elsewhere: given as --expect, it finds a tail that was cut off. The exit code
+    is 1 where there is a problem.
+    """
+    if expect and not session:
+        raise click.UsageError("--expect is the hash of one session: name it.")
+    with reading(where) as store, Bar() as bar:
+        name = find(store, session) if session else None
+        found = []
+        for verdict in store.verify(name, expect=expect):
+            found.append(_look(store, verdict, views, bar.update))
+            if json:
+                print_json([found[-1].to_json()], live=True)
+    if not json:
+        _print(found, notices)
+    return 0 if all(findings.verdict.ok for findings in found) else DAMAGED
+
+
+def _look(
+    store: EventStore, verdict: Verdict, views: bool, progress: Callable[[str, int, int], None]
+) -> Findings:
+    """Look at the views of a session that the store has verified."""
+    findings = Findings(verdict)
+    try:
+        _look_at_views(store, findings, views, progress)
+    except FoldlogError as error:
+        if verdict.ok:
+            verdict.problems.append((getattr(error, "version", None) or 0, str(error)))
+    return findings
+
+
+def _look_at_views(
+    store: EventStore, findings: Findings, views: bool, progress: Callable[[str, int, int], None]
+) -> None:
+    session, problems = findings.verdict.session, findings.verdict.problems
+    resumed = Resumed(store, session)
+    last = store.last(session)
+    moves = [event.version - 1 for event in store.read(session, types=["head.moved"])]
+    problems.extend(view_problems(resumed.view, [last, *reversed(moves)]))
+    findings.notices.extend(_left_out(resumed))
+    requests = [e for e in store.read(session, types=["request.sent"]) if is_provable(e)]
+    findings.requests = len(requests)
+    for done, request in enumerate(requests if views else (), start=1):
+        progress(session, done, len(requests))
+        told = difference(resumed.view, request)
+        if told:
+            (findings.notices if is_imported(request) else problems).append((request.version, told))
+
+
+def _left_out(resumed: Resumed) -> Iterator[tuple[int, str]]:
+    """What render left out of the newest view, or completed in it."""
+    try:
+        for rule, version in repairs(resumed.view()):
+            yield version, f"{rule}: {RULES[rule]}"
+    except InvalidView:
+        return  # told as a problem already
+
+
+def _print(found: list[Findings], notices: bool) -> None:
+    show(found, COLUMNS, json=False, to_json=Findings.to_json, empty="There is no session.")
+    for findings in found:
+        session = findings.verdict.session
+        for version, problem in findings.verdict.problems:
+            print_lines([styled(one_line(f"{session} {version}: {problem}"), fg="red")])
+        for version, notice in findings.notices if notices else ():
+            print_lines([one_line(f"{session} {version}: {notice}")])
+    if not notices and any(findings.notices for findings in found):
+        note("Notices are no faults; --notices lists them.")

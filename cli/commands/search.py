@@ -1,0 +1,113 @@
+"""Where something was said, and whether the model still sees it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+
+import click
+
+from foldlog.cli.describe import clock
+from foldlog.cli.options import json_option, period_options, within
+from foldlog.cli.output import Column, show
+from foldlog.cli.progress import Bar
+from foldlog.cli.stores import find, reading
+from foldlog.eventstore import EventStore, InvalidView
+from foldlog.eventstore.search import Hit
+from foldlog.projections import View, open_view
+from foldlog.projections.seen import is_seen
+
+LIMIT = 50
+"""How many are shown where no limit is given."""
+
+
+class Found(NamedTuple):
+    """A hit, and whether the model still sees it at the head; None where there is no view."""
+
+    hit: Hit
+    visible: bool | None
+
+    def to_json(self) -> dict[str, object]:
+        """As ``foldlog search --json`` prints it."""
+        return {
+            "session": self.hit.session,
+            "version": self.hit.version,
+            "type": self.hit.type,
+            "tool": self.hit.tool,
+            "at": self.hit.at,
+            "snippet": self.hit.snippet,
+            "visible": self.visible,
+        }
+
+
+COLUMNS: list[Column[Found]] = [
+    Column("session", lambda found: found.hit.session, style="cyan"),
+    Column("version", lambda found: found.hit.version),
+    Column("time", lambda found: clock(found.hit.at)),
+    Column("type", lambda found: found.hit.type),
+    Column("seen", lambda found: {True: "yes", False: "no"}.get(bool(found.visible))),
+    Column("text", lambda found: found.hit.snippet, folds=True),
+]
+
+
+@click.command()
+@click.argument("text")
+@click.option("--session", metavar="S", help="Only in this session and what it inherits.")
+@click.option("--type", "types", multiple=True, metavar="T", help="Only in events of this type.")
+@click.option("--tool", metavar="N", help="Only in calls of this tool and their results.")
+@period_options
+@json_option
+@click.pass_obj
+def search_command(
+    where: str | None,
+    text: str,
+    session: str | None,
+    types: tuple[str, ...],
+    tool: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int | None,
+    json: bool,
+) -> None:
+    """Find where something was said, in any language.
+
+    All words of TEXT must occur; "several words" in quotes stand in this order, begin* finds words
+    that begin so. The newest come first. `visible`: the model still sees it at the head.
+    """
+    with reading(where) as store, Bar() as bar:
+        name = find(store, session) if session else None
+        period = since is not None or until is not None
+        hits = store.search(
+            text,
+            session=name,
+            types=types or None,
+            tool=tool,
+            limit=sys.maxsize if period else limit or LIMIT,
+            progress=lambda done, total: bar.update("indexing", done, total),
+        )
+        chosen = (hit for hit in hits if within(hit.at, since, until))
+        found = _seen(store, islice(chosen, limit or LIMIT), name)
+        show(found, COLUMNS, json=json, to_json=Found.to_json, empty="Nothing found.")
+
+
+def _seen(store: EventStore, hits: Iterator[Hit], session: str | None) -> Iterator[Found]:
+    views: dict[str, View | None] = {}
+    for hit in hits:
+        name = session or hit.session
+        if name not in views:
+            views[name] = _view(store, name)
+        view = views[name]
+        try:
+            yield Found(hit, None if view is None else is_seen(view, hit.version))
+        except InvalidView:
+            yield Found(hit, None)
+
+
+def _view(store: EventStore, session: str) -> View | None:
+    try:
+        return open_view(store, session)
+    except InvalidView:
+        return None

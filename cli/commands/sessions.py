@@ -1,0 +1,100 @@
+"""The list of sessions, and what they are called."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from itertools import islice
+
+import click
+
+from foldlog.cli.describe import clock
+from foldlog.cli.options import json_option, period_options, session_argument, within
+from foldlog.cli.output import Column, print_json, say, show
+from foldlog.cli.stores import find, reading, writing
+from foldlog.eventstore import SessionInfo
+
+COLUMNS: list[Column[SessionInfo]] = [
+    Column("session", lambda info: info.session, style="cyan"),
+    Column("last", lambda info: clock(info.last)),
+    Column("head", lambda info: info.head),
+    Column("messages", lambda info: info.messages),
+    Column("results", lambda info: info.tool_results),
+    Column("compactions", lambda info: info.compactions),
+    Column("folder", lambda info: info.cwd),
+    Column("parent", lambda info: info.parent and f"{info.parent_kind} of {info.parent}"),
+    Column("title", lambda info: info.title or info.preview),
+]
+
+
+@click.command()
+@click.option("--tag", metavar="TAG", help="Only sessions with this tag.")
+@period_options
+@json_option
+@click.pass_obj
+def sessions_command(
+    where: str | None,
+    tag: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int | None,
+    json: bool,
+) -> None:
+    """List the sessions, the one used last first."""
+    with reading(where) as store:
+        found = (
+            info
+            for info in store.sessions()
+            if (tag is None or tag in info.tags)
+            and within(info.last, since, None)
+            and within(info.started, None, until)
+        )
+        show(
+            islice(found, limit),
+            COLUMNS,
+            json=json,
+            to_json=asdict,
+            empty="No session. Import some with `foldlog import`.",
+        )
+
+
+@click.command()
+@session_argument
+@click.argument("title")
+@json_option
+@click.pass_obj
+def rename_command(where: str | None, session: str, title: str, json: bool) -> None:
+    """Give a session another title."""
+    from foldlog.projections import Session
+
+    with writing(where) as store:
+        renamed = Session(store, find(store, session))
+        renamed.rename(title)
+        if json:
+            print_json([{"session": renamed.id, "title": title}])
+        else:
+            say(f"{renamed.id} is called {title!r} now.")
+
+
+@click.command()
+@session_argument
+@click.argument("tags", nargs=-1, metavar="TAG…")
+@click.option("--remove", is_flag=True, help="Take these tags away.")
+@json_option
+@click.pass_obj
+def tag_command(
+    where: str | None, session: str, tags: tuple[str, ...], remove: bool, json: bool
+) -> None:
+    """Add tags to a session, or take them away; without a tag, tell what it has."""
+    from foldlog.projections import Session
+
+    with writing(where) if tags else reading(where) as store:
+        name = find(store, session)
+        known = list(store.session(name).tags)
+        changed = [tag for tag in dict.fromkeys([*known, *tags]) if not (remove and tag in tags)]
+        if changed != known:
+            Session(store, name).tag(changed)
+        if json:
+            print_json([{"session": name, "tags": changed}])
+        else:
+            say(f"{name} has the tags {', '.join(changed)}." if changed else f"{name} has no tag.")

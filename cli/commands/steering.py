@@ -1,0 +1,73 @@
+"""Going on from somewhere else: forks, rewinds, and calls that a crash left open."""
+
+from __future__ import annotations
+
+import click
+
+from foldlog.cli.options import json_option, session_argument
+from foldlog.cli.output import note, print_json, say
+from foldlog.cli.stores import find, version_of, writing
+from foldlog.projections import Session
+
+
+@click.command()
+@session_argument
+@click.option("--at", metavar="VERSION", help="Share the past up to here; without, all of it.")
+@click.option("--title", metavar="T", help="The title of the new session.")
+@json_option
+@click.pass_obj
+def fork_command(
+    where: str | None, session: str, at: str | None, title: str | None, json: bool
+) -> None:
+    """Start a new session that shares the past; nothing is copied."""
+    with writing(where) as store:
+        name = find(store, session)
+        started = store.fork(name, at=version_of(store, name, at), title=title)
+        version = started.version - 1
+        if json:
+            print_json([{"session": started.session, "parent": name, "version": version}])
+        else:
+            say(f"{started.session} shares {name} up to version {version}.")
+
+
+@click.command()
+@session_argument
+@click.argument("version")
+@click.option("--keep-edits", is_flag=True, help="What was compacted since stays compacted.")
+@json_option
+@click.pass_obj
+def rewind_command(
+    where: str | None, session: str, version: str, keep_edits: bool, json: bool
+) -> None:
+    """Put the head at a version again; nothing is lost.
+
+    Rewound to before a compaction, the long history is back.
+    """
+    with writing(where) as store:
+        rewound = Session(store, find(store, session))
+        moved = rewound.rewind(version, keep_edits=keep_edits)
+        head = rewound.view().head
+        if json:
+            print_json([{"session": rewound.id, "version": moved.version, "head": head}])
+        else:
+            say(f"The head of {rewound.id} is at {head} again (recorded as {moved.version}).")
+
+
+@click.command()
+@session_argument
+@json_option
+@click.pass_obj
+def recover_command(where: str | None, session: str, json: bool) -> None:
+    """Close open calls as interrupted, their outcome unknown."""
+    with writing(where) as store:
+        name = find(store, session)
+        closed = [
+            (event.version, event.data["tool_use_id"]) for event in Session(store, name).recover()
+        ]
+    if json:
+        print_json({"session": name, "version": v, "tool_use_id": call} for v, call in closed)
+        return
+    for version, call in closed:
+        say(f"Call {call} is closed as interrupted (version {version}).")
+    if not closed:
+        note("No call is open.")

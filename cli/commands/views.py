@@ -1,0 +1,159 @@
+"""What the model saw: a view as request, pieces or text; what changed between two; and why."""
+
+from __future__ import annotations
+
+import json as stdlib
+from collections.abc import Iterator
+
+import click
+
+from foldlog.cli.changes import show_changes
+from foldlog.cli.describe import block_lines, clock, headline
+from foldlog.cli.options import json_option, session_argument
+from foldlog.cli.output import Column, note, print_json, print_lines, show, styled
+from foldlog.cli.safe import one_line, safe, shortened
+from foldlog.cli.stores import find, reading, version_of
+from foldlog.projections import View, diff, open_view, render, resolve, why
+from foldlog.projections.blocks import blocks
+from foldlog.projections.items import Item, items
+from foldlog.projections.listing import Row, rows, text_of_item
+from foldlog.projections.render import Open, interrupted_items, open_calls
+from foldlog.projections.why import Cause
+
+TEXT_CHARS = 100
+"""How much of the text that stands for a piece a table shows."""
+
+PIECE_COLUMNS: list[Column[Row]] = [
+    Column("first", lambda row: row.piece.first),
+    Column("last", lambda row: row.piece.last),
+    Column("shown", lambda row: row.piece.shown.kind, style="cyan"),
+    Column("tokens", lambda row: row.tokens),
+    Column("edit", lambda row: row.piece.edit),
+    Column("rule", lambda row: row.rule),
+    Column("text", lambda row: row.text and shortened(row.text, TEXT_CHARS)),
+]
+
+CAUSE_COLUMNS: list[Column[Cause]] = [
+    Column("version", lambda cause: cause.version),
+    Column("shown", lambda cause: cause.shown.kind if cause.shown else "left behind", style="cyan"),
+    Column("rule", lambda cause: cause.rule),
+    Column("reason", lambda cause: cause.reason, folds=True),
+]
+
+ROLE_COLOURS = {"user": "green", "assistant": "cyan", "system": "magenta"}
+
+
+@click.command()
+@session_argument
+@click.option("--at", metavar="VERSION", help="The view at this version; without, the newest.")
+@click.option("--recover", is_flag=True, help="With open calls closed, as a resume would do it.")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["request", "pieces", "text"]),
+    help="Default: text; with --json, request.",
+)
+@json_option
+@click.pass_obj
+def view_command(
+    where: str | None, session: str, at: str | None, recover: bool, form: str | None, json: bool
+) -> None:
+    """Show what the model sees, now or at any version.
+
+    Open calls at its end are shown as they are, and told on stderr. Nothing is written.
+    """
+    with reading(where) as store:
+        name = find(store, session)
+        view = open_view(store, name, version_of(store, name, at))
+        if not recover:
+            _tell_open(view)
+        if form == "pieces":
+            show(rows(view), PIECE_COLUMNS, json=json, to_json=Row.to_json)
+        elif form == "request" or (form is None and json):
+            _show_request(view, "recover" if recover else "keep", json=json)
+        else:
+            _show_text(view, recover, json=json)
+
+
+def _tell_open(view: View) -> None:
+    calls = open_calls(view)
+    if calls:
+        names = ", ".join(f"{call.id} ({call.name}, version {call.version})" for call in calls)
+        note(f"Note: calls without a result at the end: {names}. --recover shows them closed.")
+
+
+def _show_request(view: View, open: Open, *, json: bool) -> None:
+    request = render(view, open=open)
+    if json:
+        print_json([request])
+    else:
+        text = stdlib.dumps(request, ensure_ascii=False, indent=2)
+        print_lines(safe(text).split("\n"))
+
+
+def _show_text(view: View, recover: bool, *, json: bool) -> None:
+    shown = [*items(view), *(interrupted_items(view) if recover else ())]
+    if json:
+        print_json(map(_item_json, shown))
+    else:
+        print_lines(_text(view, shown))
+
+
+def _item_json(item: Item) -> dict[str, object]:
+    return {
+        "version": item.version,
+        "role": item.role,
+        "kind": item.kind,
+        "text": text_of_item(item),
+        "content": item.content,
+    }
+
+
+def _text(view: View, shown: list[Item]) -> Iterator[str]:
+    system = (view.system or {}).get("system")
+    if system:
+        yield styled("system", bold=True, fg=ROLE_COLOURS["system"])
+        for block in blocks(system):
+            yield from block_lines(block)
+        yield ""
+    for item in shown:
+        kind = "" if item.kind == "message" else f", {item.kind}"
+        yield styled(f"{item.role} {item.version}{kind}", bold=True, fg=ROLE_COLOURS[item.role])
+        for block in blocks(item.content):
+            yield from block_lines(block)
+        yield ""
+
+
+@click.command()
+@session_argument
+@click.argument("a")
+@click.argument("b")
+@json_option
+@click.pass_obj
+def diff_command(where: str | None, session: str, a: str, b: str, json: bool) -> None:
+    """Show what changed between the views at two versions, A and B."""
+    with reading(where) as store:
+        name = find(store, session)
+        before, after = (open_view(store, name, resolve(store, name, v)) for v in (a, b))
+        show_changes(diff(before, after), json=json)
+
+
+@click.command()
+@session_argument
+@click.argument("version")
+@json_option
+@click.pass_obj
+def why_command(where: str | None, session: str, version: str, json: bool) -> None:
+    """Show how an event is shown at the head, and through which edits it came to that."""
+    with reading(where) as store:
+        name = find(store, session)
+        view = open_view(store, name)
+        found = why(view, resolve(store, name, version))
+        if json:
+            print_json([found.to_json()])
+            return
+        event = view.event(found.version)
+        shown = found.shown.kind if found.shown else "not on the lineage"
+        print_lines([f"{found.version}  {one_line(event.type)}  {clock(event.occurred)}  {shown}"])
+        print_lines([headline(event)])
+        show(found.causes, CAUSE_COLUMNS, json=False, to_json=Cause.to_json)

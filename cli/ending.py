@@ -1,0 +1,55 @@
+"""How a command ends when it could not do what it was asked: one line, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import click
+
+from foldlog.cli.safe import one_line
+from foldlog.eventstore.errors import FoldlogError
+
+FAILED = 2
+"""The exit code of what could not be done."""
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+
+
+def told(error: Exception) -> int:
+    """Say on stderr what is wrong and what to do; the exit code for it."""
+    if isinstance(error, click.Abort):
+        return INTERRUPTED
+    if isinstance(error, OSError):
+        let_go_of_stdout()
+    click.echo(f"Error: {one_line(_message(error))}", err=True)
+    return FAILED
+
+
+def let_go_of_stdout() -> None:
+    """Send what is still buffered nowhere, so that Python does not fail on it at its end."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, FoldlogError):
+        return str(error)
+    if isinstance(error, click.UsageError):
+        path = error.ctx.command_path if error.ctx else "foldlog"
+        return f"{_sentence(error.format_message())} `{path} --help` tells what there is."
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError):
+        name = f"{error.filename}: " if error.filename else ""
+        return f"{name}{error.strerror or error}. Check the path, its permissions and the disk."
+    return (
+        f"this should not happen: {type(error).__name__}: {error}."
+        " Please report it, with the command that you ran."
+    )
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", ")")) else f"{text}."

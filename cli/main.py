@@ -1,0 +1,126 @@
+"""The command line: one group, its commands loaded when they are used.
+
+Nothing but click is imported here, so that ``foldlog --help`` costs what importing click costs. The
+help of the group knows the summary of each command; a test compares them.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from foldlog import __version__
+
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Bring sessions in, take them out": {
+        "import": ("importing", "Import transcripts of other programs."),
+        "export": ("exporting", "Write a session as Markdown, JSON Lines or a transcript."),
+        "backup": ("exporting", "Copy the store while others write to it."),
+    },
+    "Look at what happened": {
+        "sessions": ("sessions", "List the sessions, the one used last first."),
+        "log": ("log", "Show the events of a session as they happened."),
+        "show": ("show", "Show one event with its full content."),
+        "search": ("search", "Find where something was said, in any language."),
+        "stats": ("figures", "Count tokens, cost, cache, sizes and tools."),
+        "sql": ("figures", "Run a read-only SQL query over the store."),
+    },
+    "See what the model saw": {
+        "view": ("views", "Show what the model sees, now or at any version."),
+        "diff": ("views", "Show what changed between two views."),
+        "why": ("views", "Show through which edits an event came to be shown as it is."),
+        "verify": ("proof", "Prove that the log is whole and unchanged."),
+    },
+    "Go on from somewhere else": {
+        "fork": ("steering", "Start a new session that shares the past."),
+        "rewind": ("steering", "Put the head at a version again; nothing is lost."),
+        "recover": ("steering", "Close open calls as interrupted."),
+    },
+    "Choose what the model sees": {
+        "expand": ("editing", "Undo the edit that shows an event."),
+        "pin": ("editing", "Keep an event from ever being compacted."),
+        "unpin": ("editing", "Let an event be compacted again."),
+    },
+    "Keep order": {
+        "rename": ("sessions", "Give a session another title."),
+        "tag": ("sessions", "Add tags to a session, or take them away."),
+    },
+}
+"""What people want to do; for each command the module that holds it and its summary."""
+
+COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+
+EPILOG = """\
+SESSION is an id, the beginning of one, a title, or `last`. VERSION is a number, `head`, a time
+(2026-11-29T14:05), `request:K`, `edit:K` or `before-compaction:K`; K counts from 1, negative from
+the end.
+
+Completion for your shell: `eval "$(_FOLDLOG_COMPLETE=bash_source foldlog)"` (or zsh_source; for
+fish: `_FOLDLOG_COMPLETE=fish_source foldlog | source`).
+"""
+
+
+class Foldlog(click.Group):
+    """A group that knows its commands by name and loads one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"foldlog.cli.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                rows = [(f"{name:<8}", summary) for name, (_, summary) in commands.items()]
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a reader that closed the pipe has seen enough."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            from foldlog.cli.ending import let_go_of_stdout
+
+            let_go_of_stdout()
+            return 0
+        return code
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run, and end with an exit code: 0, 1 for damaged data, 2 for what could not be done."""
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except Exception as error:
+            from foldlog.cli.ending import told
+
+            code = told(error)
+        sys.exit(code or 0)
+
+
+@click.group(cls=Foldlog, invoke_without_command=True, epilog=EPILOG)
+@click.option(
+    "--db",
+    envvar="FOLDLOG_DB",
+    metavar="PATH",
+    help="The store. Default: $FOLDLOG_DB, else sessions.db in your application folder.",
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def foldlog(ctx: click.Context, db: str | None) -> None:
+    """An append-only log of what happened in agent sessions, and any view of it."""
+    ctx.obj = db
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> None:
+    """The console script."""
+    foldlog(prog_name="foldlog")

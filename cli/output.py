@@ -1,0 +1,194 @@
+"""Where answers go: JSON lines for programs, tables for people, notes to stderr.
+
+On a terminal tables are drawn by rich and long answers go through a pager; piped, columns are
+aligned with blanks and nothing is cut. With ``--json`` stdout holds one object a line and nothing
+else. All text from the store is made safe here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import TextIOWrapper
+from itertools import chain, islice
+from shutil import get_terminal_size
+from typing import Any, Generic, TypeVar
+
+import click
+
+from foldlog.cli.safe import one_line, safe_json
+from foldlog.eventstore.codec import dumps
+
+T = TypeVar("T")
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[T]):
+    """A column of a table.
+
+    Attributes:
+        title: Its head.
+        cell: What it holds for a record; None is left empty.
+        style: How rich draws it.
+        folds: On a terminal, whether long text takes several lines; else it is cut.
+    """
+
+    title: str
+    cell: Callable[[T], Cell]
+    style: str | None = None
+    folds: bool = False
+
+
+def show(
+    records: Iterable[T],
+    columns: Sequence[Column[T]],
+    *,
+    json: bool,
+    to_json: Callable[[T], Any],
+    empty: str = "",
+) -> None:
+    """Print records: as one JSON object a line, or as a table.
+
+    Args:
+        empty: What a person is told where there are no records.
+    """
+    if json:
+        print_json(map(to_json, records))
+        return
+    rows = [[column.cell(record) for column in columns] for record in records]
+    if rows:
+        print_lines(table(columns, rows))
+    elif empty:
+        note(empty)
+
+
+def json_line(value: Any) -> str:
+    """A value as one line of JSON."""
+    return safe_json(dumps(value).decode().lstrip())
+
+
+def print_json(values: Iterable[Any], *, live: bool = False) -> None:
+    """One JSON value a line, in UTF-8 wherever it goes."""
+    print_bytes((f"{json_line(value)}\n".encode() for value in values), live=live)
+
+
+def print_bytes(chunks: Iterable[bytes], *, live: bool = False) -> None:
+    """Write bytes to stdout; ``live``: each as soon as it comes."""
+    sys.stdout.flush()
+    out = sys.stdout.buffer
+    for chunk in chunks:
+        out.write(chunk)
+        if live:
+            out.flush()
+    out.flush()
+
+
+def print_lines(lines: Iterable[str], *, live: bool = False) -> None:
+    """Print lines; on a terminal, through a pager if they are more than it shows.
+
+    Lines may be styled: the text in them must have been made safe.
+
+    Args:
+        live: Each line as soon as it comes, without a pager.
+    """
+    if live or not on_terminal():
+        _print_plain(lines, live)
+        return
+    lines = iter(lines)
+    height = get_terminal_size().lines - 1
+    first = list(islice(lines, height + 1))
+    text = (f"{line}\n" for line in chain(first, lines))
+    if sum(line.count("\n") + 1 for line in first) <= height:
+        click.echo("".join(text), nl=False)
+    else:
+        click.echo_via_pager(text)
+
+
+def _print_plain(lines: Iterable[str], live: bool) -> None:
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+        if live:
+            sys.stdout.flush()
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Answer in one line."""
+    print_lines([one_line(text)])
+
+
+def note(text: str) -> None:
+    """Tell a person something beside the answer."""
+    click.echo(one_line(text), err=True)
+
+
+def on_terminal() -> bool:
+    """Whether a person reads stdout as it is printed."""
+    return sys.stdout.isatty()
+
+
+def styled(text: str, **style: Any) -> str:
+    """Text in colour on a terminal, if colours are welcome there."""
+    if on_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+        return click.style(text, **style)
+    return text
+
+
+def table(columns: Sequence[Column[Any]], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """The lines of a table."""
+    return _drawn(columns, rows) if on_terminal() else _aligned(columns, rows)
+
+
+def _drawn(columns: Sequence[Column[Any]], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for place, column in enumerate(columns):
+        drawn.add_column(
+            Text(one_line(column.title)),
+            style=column.style,
+            justify="right" if _is_number(rows, place) else "left",
+            overflow="fold" if column.folds else "ellipsis",
+            no_wrap=not column.folds,
+        )
+    for row in rows:
+        drawn.add_row(*(Text(_text(cell, grouped=True)) for cell in row))
+    console = Console(width=get_terminal_size().columns, highlight=False)
+    with console.capture() as captured:
+        console.print(drawn)
+    yield from captured.get().rstrip("\n").split("\n")
+
+
+def _aligned(columns: Sequence[Column[Any]], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    from rich.cells import cell_len
+
+    texts = [[column.title for column in columns], *([_text(cell) for cell in row] for row in rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
+    right = [_is_number(rows, place) for place in range(len(columns))]
+    for row in texts:
+        cells = []
+        for text, width, number in zip(row, widths, right, strict=True):
+            blanks = " " * (width - cell_len(text))
+            cells.append(blanks + text if number else text + blanks)
+        yield "  ".join(cells).rstrip()
+
+
+def _is_number(rows: Sequence[Sequence[Cell]], place: int) -> bool:
+    cells = [row[place] for row in rows if row[place] is not None]
+    return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
+
+
+def _text(cell: Cell, *, grouped: bool = False) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, int) and not isinstance(cell, bool) and grouped:
+        return f"{cell:,}"
+    return one_line(str(cell))

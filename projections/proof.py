@@ -1,0 +1,82 @@
+"""Proof: that the views of a log are sound, and that they are what the model was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from foldlog.eventstore import Event, FoldlogError, InvalidView
+from foldlog.projections.digest import digest
+from foldlog.projections.edits import problems
+from foldlog.projections.lineage import joined
+from foldlog.projections.render import Open, render
+from foldlog.projections.view import View
+
+Problem = tuple[int, str]
+"""The version to blame, and what is wrong with it."""
+
+TURN = "turn"
+"""The purpose of a request that shows a view and nothing else."""
+
+
+def view_problems(view_at: Callable[[int], View], tips: Iterable[int]) -> Iterator[Problem]:
+    """What is wrong with the views of a log: edits that cannot be folded, versions that are lost.
+
+    Args:
+        view_at: Gives the view at a version.
+        tips: The log's last version, and those before its moves: what was left behind is looked at
+            too, where it holds edits of its own.
+
+    Yields:
+        Each problem once.
+    """
+    told: set[Problem] = set()
+    judged: set[int] | None = None
+    for tip in tips:
+        found: list[Problem] = []
+        try:
+            view = view_at(tip)
+            edits = {event.version for event in view.edit_events()}
+            if judged is None or not edits <= judged:
+                judged = edits | (judged or set())
+                found.extend(_problems_of(view))
+        except InvalidView as error:
+            found.append((error.version or tip, str(error)))
+        yield from (problem for problem in found if problem not in told)
+        told.update(found)
+
+
+def _problems_of(view: View) -> Iterator[Problem]:
+    if joined((piece.first, piece.last) for piece in view.pieces) != view.lineage:
+        yield view.version, "the pieces of its view are not its lineage"
+    yield from problems(view)
+
+
+def is_provable(request: Event) -> bool:
+    """Whether a ``request.sent`` can be rebuilt: it has a digest, and it shows a view alone."""
+    return bool(request.data.get("digest")) and request.data.get("purpose", TURN) == TURN
+
+
+def difference(view_at: Callable[[int], View], request: Event) -> str | None:
+    """How a request that was sent differs from the view it saw, rendered anew; None if it does not.
+
+    Args:
+        view_at: Gives the view at a version.
+        request: The ``request.sent`` event.
+    """
+    seen = request.data.get("view", request.version - 1)
+    try:
+        view = view_at(seen)
+        rebuilt = [_digest(view, open, request) for open in _OPEN]
+    except FoldlogError as error:
+        return f"the view at {seen} cannot be rendered: {error}"
+    if request.data["digest"] in rebuilt:
+        return None
+    return f"the view at {seen} has the digest {rebuilt[0]}, sent was {request.data['digest']}"
+
+
+_OPEN: tuple[Open, ...] = ("keep", "recover")
+"""Open calls are sent as they are, or closed as a resume would close them."""
+
+
+def _digest(view: View, open: Open, request: Event) -> str:
+    return digest(render(view, open=open, model=request.data.get("model")))
