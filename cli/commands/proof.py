@@ -17,8 +17,8 @@ from foldlog.eventstore import EventStore, FoldlogError, InvalidView
 from foldlog.eventstore.verify import Verdict
 from foldlog.projections import repairs
 from foldlog.projections.edits import is_imported
-from foldlog.projections.proof import difference, is_provable, view_problems
 from foldlog.projections.mending import RULES
+from foldlog.projections.proof import difference, is_provable, view_problems
 from foldlog.projections.stored import Resumed
 
 DAMAGED = 1

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from textwrap import dedent
+from typing import NamedTuple
 
 from foldlog.cli.describe import block_lines, call_text, clock, content, media_line
 from foldlog.cli.formats.markup import code_span, fenced, folded, in_html, prose
 from foldlog.eventstore import Event, EventStore
 from foldlog.eventstore.events import Json
-from foldlog.projections import Piece, Summary, View, open_view, why
+from foldlog.projections import Piece, Summary, View, open_view
 from foldlog.projections.blocks import (
     CALLS,
     MEDIA,
@@ -25,8 +27,7 @@ from foldlog.projections.blocks import (
     content_of,
     kind,
 )
-from foldlog.projections.pieces import Whole
-from foldlog.projections.why import SEEN
+from foldlog.projections.pieces import Cleared, Whole
 
 OUTPUT_CHARS, OUTPUT_LINES = 2_000, 40
 """How much of an output is shown; the rest is reached by its pointer."""
@@ -52,6 +53,16 @@ def export_lines(store: EventStore, session: str, until: int | None = None) -> I
         yield f"{part}\n\n".encode("utf-8", "backslashreplace")
 
 
+class _Seen(NamedTuple):
+    """How the model sees a part: a badge, and the reason; empty for what it sees whole."""
+
+    badge: str = ""
+    reason: str = ""
+
+
+NOT_SEEN = "not seen any more"
+
+
 class _Document:
     """One session on its way to Markdown."""
 
@@ -63,6 +74,8 @@ class _Document:
         self._starts = [piece.first for piece in self._pieces]
         self._results: dict[str, tuple[Event, Json]] = {}
         self._folded: set[int] = set()
+        self._open: tuple[object, ...] = ()
+        self._told = ""
 
     def parts(self) -> Iterator[str]:
         """The document, part by part; between two stands a blank line."""
@@ -71,6 +84,8 @@ class _Document:
         for event in self._events():
             write = _WRITERS.get(event.type)
             if write is not None and event.version not in self._folded:
+                if event.type not in SPEAKERS:
+                    self._open = ()
                 yield from write(self, event)
 
     def _events(self) -> Iterator[Event]:
@@ -114,14 +129,26 @@ class _Document:
             for part in self._block(event, number, block)
         ]
         if parts:
-            yield self._title(event)
-            yield from self._mark(event)
+            yield from self._title(event)
             yield from parts
 
-    def _title(self, event: Event) -> str:
-        kind = event.data.get("kind") if event.type == "attachment.added" else None
-        what = f"{SPEAKERS[event.type]}{f' ({in_html(str(kind))})' if kind else ''}"
-        return f"### {what} · {event.version} · {clock(event.occurred)}"
+    def _title(self, event: Event) -> Iterator[str]:
+        """Who speaks; nothing where the reply goes on that is open already."""
+        seen = self._seen(event)
+        title = (event.type, event.data.get("id") or event.version, seen)
+        if title != self._open:
+            self._open = title
+            kind = event.data.get("kind") if event.type == "attachment.added" else None
+            what = f"{SPEAKERS[event.type]}{f' ({in_html(str(kind))})' if kind else ''}"
+            badge = f" · *{seen.badge}*" if seen.badge else ""
+            yield f"### {what} · {event.version} · {clock(event.occurred)}{badge}"
+            yield from self._told_once(seen)
+
+    def _told_once(self, seen: _Seen) -> Iterator[str]:
+        """Why the model sees it so, where that was not told for what stands before."""
+        if seen.reason and seen.reason != self._told:
+            yield f"*{seen.badge.capitalize()}: {seen.reason}.*"
+        self._told = seen.reason
 
     def _block(self, event: Event, number: int, block: Json) -> Iterator[str]:
         name = kind(block)
@@ -146,10 +173,13 @@ class _Document:
         failed = " · failed" if found and found[1].get("is_error") is True else ""
         unanswered = "" if found or kind(block) not in ("tool_use",) else " · no result"
         summary = f"<code>{in_html(call_text(block, SUMMARY_CHARS))}</code>{failed}{unanswered}"
-        parts = [fenced("\n".join([*block_lines(block)][1:]))]
+        parts = [fenced(dedent("\n".join([*block_lines(block)][1:])))]
         if found:
             event, result = found
-            parts += [f"Result · {event.version}", *self._mark(event), self._result(event, result)]
+            seen = self._seen(event)
+            badge = f" · *{seen.badge}*" if seen.badge else ""
+            parts += [f"Result · {event.version}{badge}", *self._told_once(seen)]
+            parts.append(self._result(event, result))
         return folded(summary, "\n\n".join(parts))
 
     def _result(self, event: Event, block: Json) -> str:
@@ -181,18 +211,19 @@ class _Document:
 
     # -- what the model no longer sees -------------------------------------------------------
 
-    def _mark(self, event: Event) -> Iterator[str]:
+    def _seen(self, event: Event) -> _Seen:
         """Whether and why the model sees it otherwise, or not at all."""
-        if event.type not in SEEN:
-            return
         piece = self._piece(event.version)
         if piece is None:
-            cause = why(self._view, event.version).causes[-1]
-            yield f"*Not seen any more: left behind by the rewind at version {cause.version}.*"
-        elif piece.hides:
-            yield f"*Not seen any more: {self._how(piece)}, {self._edit(piece)}.*"
-        elif not isinstance(piece.shown, Whole):
-            yield f"*Seen in part: {piece.shown.kind}, {self._edit(piece)}.*"
+            move = self._view.left_by(event.version)
+            return _Seen(NOT_SEEN, f"left behind by the rewind at version {move}")
+        if piece.hides:
+            return _Seen(NOT_SEEN, f"{self._how(piece)}, {self._edit(piece)}")
+        if isinstance(piece.shown, Cleared):
+            return _Seen(NOT_SEEN, f"cleared, {self._edit(piece)}")
+        if not isinstance(piece.shown, Whole):
+            return _Seen("seen in part", f"{piece.shown.kind}, {self._edit(piece)}")
+        return _Seen()
 
     def _piece(self, version: int) -> Piece | None:
         at = bisect_right(self._starts, version) - 1
@@ -231,7 +262,7 @@ class _Document:
         ranges = ", ".join(_range(entry) for entry in entries[:6]) + ("…" if entries[6:] else "")
         reason = in_html(str(event.data.get("reason") or ""))
         rule = code_span(str(event.data.get("rule") or "?"))
-        told = f"**{what}** · {event.version} · {rule}: {reason}. Versions {ranges}{_saved(event)}."
+        told = f"**{what}** · {event.version} · {rule}: {reason}. Covers {ranges}{_saved(event)}."
         yield f"---\n\n{told}\n\n---" if what == "Compaction" else told
 
     def _unreadable(self, event: Event) -> Iterator[str]:
