@@ -11,7 +11,11 @@ from tests.projections.build import call, shown, thinking
 
 DEMO, FORK, HOSTILE = "demo-1", "fork-1", "hostile-1"
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+"""A picture of one point."""
 
 HOSTILE_TEXT = (
     "\x1b[2J\x1b]0;owned\x07 bell\x07 \x9b31m c1 \u202egnirts desrever\u202c \u2066iso\u2069"
