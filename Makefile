@@ -19,13 +19,13 @@ all: lint test
 setup: $(READY)
 
 # A Python whose venv does not work (Debian's, without python3-venv) gets virtualenv, from its own
-# pip, however old, into a folder of ours.
+# pip, however old, into a folder of ours. An environment that is there is kept and brought up to date.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "foldlog needs Python 3.11 or later: make PYTHON=python3.12 …"; exit 1; }
-	$(PYTHON) -m venv --clear $(VENV) || { \
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) || { \
 	  $(PYTHON) -m pip install --quiet --target build/virtualenv virtualenv && \
-	  PYTHONPATH=build/virtualenv $(PYTHON) -m virtualenv --quiet --clear $(VENV); }
+	  PYTHONPATH=build/virtualenv $(PYTHON) -m virtualenv --quiet $(VENV); }
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $(READY)
