@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from heapq import merge
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from foldlog.cli.formats.claude_code import lines
+from foldlog.cli.formats.claude_code.writing import Writer
 from foldlog.eventstore.codec import dumps
 
 if TYPE_CHECKING:
@@ -33,17 +35,19 @@ def export_lines(store: EventStore, session: str, until: int | None = None) -> I
     """The lines of a session, each with its newline: equal as JSON, in order.
 
     Lines that another session took up (sidechains inside the file) are put back between the others,
-    and records that stood on one line stand on one line again.
+    and records that stood on one line stand on one line again. Events that were recorded live are
+    written as that program would have kept them.
 
     Args:
-        until: Only the lines up to this version of the session.
+        until: Only what was recorded up to this version of the session.
     """
-    end = None if until is None else _place_at(store, session, until)
-    logs = [store.read(name) for name in (session, *_inline_children(store, session))]
+    end = None if until is None else _end(store, session, until)
+    logs = [_exported(store.read(session, until=until), Writer(session))]
+    for child in _inline_children(store, session):
+        side = _exported(store.read(child), Writer(child))
+        logs.append(takewhile(lambda line: end is None or line.place <= end, side))
     pending: bytes | None = None
-    for line in merge(*map(_exported, logs), key=lambda line: line.place):
-        if end is not None and line.place > end:
-            break
+    for line in merge(*logs, key=lambda line: line.place):
         if pending is None:
             pending = line.content
         elif line.touches:
@@ -55,31 +59,42 @@ def export_lines(store: EventStore, session: str, until: int | None = None) -> I
         yield pending + b"\n"
 
 
-def _place_at(store: EventStore, session: str, version: int) -> tuple[int, int]:
-    """Where the last line stood that was recorded up to a version."""
-    places = [line.place for line in _exported(store.read(session, until=version))]
-    return places[-1] if places else (0, 0)
-
-
 def is_line(event: Event) -> bool:
     """Whether the event is a line of a transcript, and not derived from one."""
     return "source" in event.meta and "of" not in event.meta
 
 
-def line_bytes(event: Event) -> bytes:
-    """The line that an event came from, as compact JSON; what was no JSON as it was."""
-    if event.type == "source.unreadable":
-        return str(event.data["text"]).encode("utf-8", "surrogateescape")
-    return dumps(lines.join(event.type, event.data, event.meta.get("line"))).lstrip()
-
-
-def _exported(events: Iterable[Event]) -> Iterator[Exported]:
+def _exported(events: Iterable[Event], writer: Writer) -> Iterator[Exported]:
     place = (0, 0)
     for event in events:
-        if is_line(event):
-            source = event.meta["source"]
-            place = max(place, (source["line"], source["offset"]))
-            yield Exported(place, source.get("touches", False), line_bytes(event))
+        if event.type == "source.unreadable" and is_line(event):
+            place = max(place, _place(event))
+            content = str(event.data["text"]).encode("utf-8", "surrogateescape")
+            yield Exported(place, event.meta["source"].get("touches", False), content)
+        elif is_line(event):
+            place = max(place, _place(event))
+            line = lines.join(event.type, event.data, event.meta.get("line"))
+            writer.know(event, line)
+            yield Exported(place, event.meta["source"].get("touches", False), _json(line))
+        else:
+            yield from (Exported(place, False, _json(line)) for line in writer.lines(event))
+    yield from (Exported(place, False, _json(line)) for line in writer.end())
+
+
+def _end(store: EventStore, session: str, version: int) -> tuple[int, int]:
+    """Where the last line stood that was recorded up to a version."""
+    events = store.read(session, until=version)
+    return max((_place(event) for event in events if is_line(event)), default=(0, 0))
+
+
+def _place(event: Event) -> tuple[int, int]:
+    source = event.meta["source"]
+    return source["line"], source["offset"]
+
+
+def _json(line: lines.Line) -> bytes:
+    """Compact JSON; spaced JSON hides a compaction from the program's own scanner."""
+    return dumps(line).lstrip()
 
 
 def _inline_children(store: EventStore, session: str) -> list[str]:
