@@ -88,7 +88,7 @@ def dumps(value: Json) -> bytes:
     except TypeError:
         return _EXACT + _dumps_exactly(value)
     if b"null" in encoded:
-        _check(value)  # orjson writes NaN as null
+        _refuse_what_is_not_finite(value)  # orjson writes NaN as null
     return encoded
 
 
@@ -311,6 +311,19 @@ def _check(value: Json) -> None:
             _check(item)
     elif not (value is None or isinstance(value, str | int)):
         raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _refuse_what_is_not_finite(value: Json) -> None:
+    """The same for a value that orjson encoded: there, only floats can be wrong."""
+    waiting: list[Any] = [[value]]
+    while waiting:
+        nested = waiting.pop()
+        for item in nested.values() if type(nested) is dict else nested:
+            kind = type(item)
+            if kind is dict or kind is list or kind is tuple:
+                waiting.append(item)
+            elif kind is float and not math.isfinite(item):
+                raise ValueError("NaN and infinities are not JSON")
 
 
 def _refuse_constant(name: str) -> Json:

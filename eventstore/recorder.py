@@ -73,9 +73,10 @@ class Recorder:
             if not prepared:
                 return []
             with self._connection.writing() as db:
-                known = self._known(session, prepared)
+                tail = _tail(db, session)
+                known = self._known(session, prepared) if tail.version else {}
                 fresh = _first_of_each_key(session, prepared, known)
-                recorded = self._append_fresh(db, session, fresh, expected) if fresh else []
+                recorded = self._append_fresh(db, session, fresh, tail, expected)
             self._remember(fresh)
         return recorded if len(recorded) == len(prepared) else _in_order(prepared, recorded, known)
 
@@ -94,9 +95,15 @@ class Recorder:
         return event
 
     def _append_fresh(
-        self, db: sqlite3.Connection, session: str, fresh: list[Prepared], expected: int | None
+        self,
+        db: sqlite3.Connection,
+        session: str,
+        fresh: list[Prepared],
+        tail: Tail,
+        expected: int | None,
     ) -> list[Event]:
-        tail = _tail(db, session)
+        if not fresh:
+            return []
         if expected is not None and expected != tail.version:
             raise VersionConflict(session, expected, tail.version)
         return self._insert(db, session, fresh, tail)
