@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from foldlog.cli.formats import default_locations, detect, import_path
+from foldlog.cli.formats import default_locations, detect, export_lines, import_path
 from foldlog.eventstore import EventStore, SourceError
 from tests.formats.claude_code.cases import CLAUDE, exported, imported, lines_of, report_of
 
@@ -220,6 +220,14 @@ class TestInlineSidechains:
         store, session = imported(self.FILE)
         uuids = [json.loads(line).get("uuid") for line in exported(store, session).splitlines()]
         assert uuids == [(record.value or {}).get("uuid") for record in lines_of(self.FILE)]
+
+    def test_an_export_up_to_a_version_has_the_sidechains_before_it(self) -> None:
+        store, session = imported(self.FILE)
+        *_, last = (e for e in store.read(session, until=30) if "source" in e.meta)
+        uuids = [json.loads(line).get("uuid") for line in export_lines(store, session, until=30)]
+        whole = [(record.value or {}).get("uuid") for record in lines_of(self.FILE)]
+        assert uuids == whole[: last.meta["source"]["line"]]
+        assert len(uuids) < len(whole)
 
 
 class TestCopies:
