@@ -14,7 +14,9 @@ COLUMNS: list[Column[Change]] = [
     Column("after", lambda change: change.after.kind if change.after else "-", style="cyan"),
     Column("saved", lambda change: change.tokens),
     Column("rule", lambda change: change.cause.rule if change.cause else None),
-    Column("reason", lambda change: change.cause.reason if change.cause else None, folds=True),
+    Column(
+        "reason", lambda change: change.cause.reason if change.cause else None, folds=True, least=40
+    ),
 ]
 
 

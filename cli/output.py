@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain, islice
@@ -34,12 +34,16 @@ class Column(Generic[T]):
         cell: What it holds for a record; None is left empty.
         style: How rich draws it.
         folds: On a terminal, whether long text takes several lines; else it is cut.
+        least: On a terminal, how many characters it keeps when there is no room for all.
+        spare: Left out on a terminal that has no room for it.
     """
 
     title: str
     cell: Callable[[T], Cell]
     style: str | None = None
     folds: bool = False
+    least: int = 13
+    spare: bool = False
 
 
 def show(
@@ -150,21 +154,72 @@ def _drawn(columns: Sequence[Column[Any]], rows: Sequence[Sequence[Cell]]) -> It
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, column in enumerate(columns):
+    room = get_terminal_size().columns
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    widths = _widths(columns, rows, room)
+    for place, width in widths.items():
+        column = columns[place]
         drawn.add_column(
             Text(one_line(column.title)),
             style=column.style,
             justify="right" if _is_number(rows, place) else "left",
             overflow="fold" if column.folds else "ellipsis",
             no_wrap=not column.folds,
+            width=width,
         )
     for row in rows:
-        drawn.add_row(*(Text(_text(cell, grouped=True)) for cell in row))
-    console = Console(width=get_terminal_size().columns, highlight=False)
+        drawn.add_row(*(Text(_text(row[place], grouped=True)) for place in widths))
+    console = Console(width=room, highlight=False)
     with console.capture() as captured:
         console.print(drawn)
     yield from captured.get().rstrip("\n").split("\n")
+
+
+GAP = 2
+"""Blanks between two columns."""
+
+KEPT = 20
+"""A column of this width, such as a time, is narrowed last."""
+
+SQUEEZED = 8
+"""The width that any column is narrowed to where the terminal is too narrow for all else."""
+
+
+def _widths(
+    columns: Sequence[Column[Any]], rows: Sequence[Sequence[Cell]], room: int
+) -> dict[int, int]:
+    """The places of the columns that are shown on a terminal, and how wide each is.
+
+    Columns without any value are left out. Where there is no room for the others, those that can
+    spare most give way first; where that does not do, spare columns are left out as well.
+    """
+    from rich.cells import cell_len
+
+    natural = {
+        place: max(cell_len(text) for text in (column.title, *texts))
+        for place, column in enumerate(columns)
+        if any(texts := [_text(row[place], grouped=True) for row in rows])
+    }
+    least = {
+        place: width if width <= KEPT else min(width, columns[place].least)
+        for place, width in natural.items()
+    }
+    if sum(least.values()) + GAP * (len(least) - 1) > room:
+        natural = {place: width for place, width in natural.items() if not columns[place].spare}
+    room -= GAP * (len(natural) - 1)
+    widths = _narrowed({place: min(width, room) for place, width in natural.items()}, least, room)
+    return _narrowed(widths, dict.fromkeys(widths, SQUEEZED), room)
+
+
+def _narrowed(widths: dict[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
+    """Widths that fit into the room, if the least ones do: who can spare most gives way first."""
+    widths = dict(widths)
+    while sum(widths.values()) > room:
+        widest = max(widths, key=lambda place: widths[place] - least[place])
+        if widths[widest] <= least[widest]:
+            break
+        widths[widest] -= 1
+    return widths
 
 
 def _aligned(columns: Sequence[Column[Any]], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:

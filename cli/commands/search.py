@@ -49,7 +49,7 @@ COLUMNS: list[Column[Found]] = [
     Column("time", lambda found: clock(found.hit.at)),
     Column("type", lambda found: found.hit.type),
     Column("seen", lambda found: {True: "yes", False: "no"}.get(bool(found.visible))),
-    Column("text", lambda found: found.hit.snippet, folds=True),
+    Column("text", lambda found: found.hit.snippet, folds=True, least=40),
 ]
 
 

@@ -17,13 +17,15 @@ from foldlog.eventstore import SessionInfo
 COLUMNS: list[Column[SessionInfo]] = [
     Column("session", lambda info: info.session, style="cyan"),
     Column("last", lambda info: clock(info.last)),
-    Column("head", lambda info: info.head),
+    Column("head", lambda info: info.head, spare=True),
     Column("messages", lambda info: info.messages),
-    Column("results", lambda info: info.tool_results),
+    Column("results", lambda info: info.tool_results, spare=True),
     Column("compactions", lambda info: info.compactions),
-    Column("folder", lambda info: info.cwd),
-    Column("parent", lambda info: info.parent and f"{info.parent_kind} of {info.parent}"),
-    Column("title", lambda info: info.title or info.preview),
+    Column("folder", lambda info: info.cwd, spare=True),
+    Column(
+        "parent", lambda info: info.parent and f"{info.parent_kind} of {info.parent}", spare=True
+    ),
+    Column("title", lambda info: info.title or info.preview, least=40),
 ]
 
 

@@ -30,14 +30,14 @@ PIECE_COLUMNS: list[Column[Row]] = [
     Column("tokens", lambda row: row.tokens),
     Column("edit", lambda row: row.piece.edit),
     Column("rule", lambda row: row.rule),
-    Column("text", lambda row: row.text and shortened(row.text, TEXT_CHARS)),
+    Column("text", lambda row: row.text and shortened(row.text, TEXT_CHARS), least=40),
 ]
 
 CAUSE_COLUMNS: list[Column[Cause]] = [
     Column("version", lambda cause: cause.version),
     Column("shown", lambda cause: cause.shown.kind if cause.shown else "left behind", style="cyan"),
     Column("rule", lambda cause: cause.rule),
-    Column("reason", lambda cause: cause.reason, folds=True),
+    Column("reason", lambda cause: cause.reason, folds=True, least=40),
 ]
 
 ROLE_COLOURS = {"user": "green", "assistant": "cyan", "system": "magenta"}

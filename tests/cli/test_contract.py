@@ -57,7 +57,11 @@ KEYS: list[tuple[list[str], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "keys"), KEYS, ids=lambda value: " ".join(value)[:40])
+@pytest.mark.parametrize(
+    ("arguments", "keys"),
+    KEYS,
+    ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else " ".join(value)[:40],
+)
 def test_json_has_the_keys_of_the_contract(
     answers: Answers, arguments: list[str], keys: set[str]
 ) -> None:
