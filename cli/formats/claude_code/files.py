@@ -38,7 +38,7 @@ class FileImport:
         reading = sources.records(source.path)
         self.records: Sequence[Record] = reading.records
         self.pending = reading.pending
-        self.is_agent = source.is_named_agent or _all_sidechain(self.records)
+        self.is_agent = source.is_named_agent
         self.main: Log | None = None
         self._children: dict[str, Log] = {}
         self._chains: dict[str, str] = {}
@@ -48,7 +48,9 @@ class FileImport:
         """Import the file."""
         if not self.records:
             return ImportReport(self.file, FORMAT, None, pending=self.pending)
-        self.main = self._log(self._session(), agent=self.is_agent)
+        session = self._session()
+        self.is_agent = self.is_agent or self._is_agent(session)
+        self.main = self._log(session, agent=self.is_agent)
         self._read_all()
         logs = [self.main, *self._children.values()]
         beside.record(self.source, self.records, self.main)
@@ -99,6 +101,12 @@ class FileImport:
         if origin is None or self._is_mine(origin):
             return name
         return f"{name}-{self._first[:8]}"
+
+    def _is_agent(self, session: str) -> bool:
+        """Whether the lines are a subagent's, whatever the file is called: as it was found when the
+        file was first read, so that a growing file stays what it is."""
+        kind = self.run.kind(session)
+        return _all_sidechain(self.records) if kind is None else kind == "subagent"
 
     def _is_mine(self, origin: dict[str, Json]) -> bool:
         return origin.get("file") == self.file or origin.get("first") == self._first

@@ -55,6 +55,13 @@ class Run:
         origin = self.store.get(session, 1).data.get("origin")
         return origin if isinstance(origin, dict) else {}
 
+    def kind(self, session: str) -> str | None:
+        """The kind of a session's parent, empty without one; None when there is no such session."""
+        if not self.store.exists(session):
+            return None
+        parent = self.store.get(session, 1).data.get("parent")
+        return str(parent.get("kind")) if isinstance(parent, dict) else ""
+
     def remember(self, session: str, records: Sequence[Record]) -> None:
         """Later files may be copies of this one: they begin with one of its roots."""
         for uuid in family.roots(records):

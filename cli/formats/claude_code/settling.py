@@ -71,8 +71,7 @@ def _go_along(drafts: Drafts, wanted: list[Node]) -> None:
     versions = [version for node in rest for version in _with_request(transcript, node)]
     path = _path(transcript, base, versions)
     drafts.behind("head.moved", {"to": path[-1][1], "path": [list(part) for part in path]})
-    if base == ((START, START),):
-        _show_summaries_in_place(drafts, rest)
+    _show_summaries_in_place(drafts, rest)
 
 
 def _base(transcript: Transcript, wanted: list[Node]) -> tuple[tuple[Range, ...], list[Node]]:
@@ -80,9 +79,10 @@ def _base(transcript: Transcript, wanted: list[Node]) -> tuple[tuple[Range, ...]
     for node in wanted:
         edit = transcript.compaction_of(node)
         if edit is not None:
-            shown = transcript.seen(edit)
-            if wanted[: len(shown)] == shown:
-                return transcript.lineage(edit), wanted[len(shown) :]
+            base, shown = transcript.lineage(edit), transcript.seen(edit)
+            rest = wanted[len(shown) :]
+            if wanted[: len(shown)] == shown and not any(n.version in Lineage(base) for n in rest):
+                return base, rest
     return ((START, START),), wanted
 
 

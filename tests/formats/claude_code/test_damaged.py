@@ -1,0 +1,126 @@
+"""Whatever happened to a file: lines are kept, the head is a resume's, no request is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from foldlog.cli.formats.claude_code.exporting import is_line
+from foldlog.cli.formats.claude_code.records import read
+from foldlog.cli.formats.claude_code.resume import resume, turns
+from foldlog.cli.formats.claude_code.transcript import Transcript
+from foldlog.eventstore import EventStore
+from foldlog.projections.messages_api import check
+from tests.formats.claude_code.cases import (
+    PROBES,
+    exported,
+    lines_of,
+    report_of,
+    request,
+    said,
+    transcripts,
+)
+
+BOUNDARY = {"type": "system", "subtype": "compact_boundary", "uuid": "B", "parentUuid": None}
+SUMMARY = {"type": "user", "uuid": "S", "parentUuid": "B", "message": {"content": "SUMMARY"}}
+
+Lines = list[bytes]
+
+
+def _uuids(lines: Lines) -> list[Any]:
+    values = [record.value or {} for record in read(b"\n".join(lines) + b"\n").records]
+    return [value["uuid"] for value in values if "uuid" in value] or [None]
+
+
+def _hang_elsewhere(data: st.DataObject, lines: Lines, at: int) -> None:
+    record = next(iter(read(lines[at] + b"\n").records), None)
+    if record is not None and record.value is not None:
+        parent = data.draw(st.sampled_from([*_uuids(lines), None, "gone"]))
+        lines[at] = json.dumps({**record.value, "parentUuid": parent}).encode()
+
+
+def _compact(data: st.DataObject, lines: Lines, at: int) -> None:
+    uuids = _uuids(lines)
+    kept = {"anchorUuid": data.draw(st.sampled_from("BS")), "uuids": data.draw(_some(uuids))}
+    boundary = {**BOUNDARY, "logicalParentUuid": data.draw(st.sampled_from([*uuids, None]))}
+    summary = {**SUMMARY, "isCompactSummary": True}
+    following = {
+        **SUMMARY,
+        "uuid": "N",
+        "parentUuid": data.draw(st.sampled_from(["B", "S", *uuids])),
+    }
+    added = [{**boundary, "compactMetadata": {"preservedMessages": kept}}, summary, following]
+    lines[at:at] = [json.dumps(line).encode() for line in added]
+
+
+def _some(uuids: list[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(uuids), max_size=3, unique=True)
+
+
+def _swap(data: st.DataObject, lines: Lines, at: int) -> None:
+    other = data.draw(st.integers(0, len(lines) - 1))
+    lines[at], lines[other] = lines[other], lines[at]
+
+
+def _cut(data: st.DataObject, lines: Lines, at: int) -> None:
+    lines[at] = lines[at][: data.draw(st.integers(0, len(lines[at])))]
+
+
+def _join(data: st.DataObject, lines: Lines, at: int) -> None:
+    lines[at : at + 2] = [b"".join(lines[at : at + 2])]
+
+
+def _double(data: st.DataObject, lines: Lines, at: int) -> None:
+    lines.insert(data.draw(st.integers(0, len(lines))), lines[at])
+
+
+def _lose(data: st.DataObject, lines: Lines, at: int) -> None:
+    del lines[at]
+
+
+DAMAGE = [_hang_elsewhere, _compact, _swap, _cut, _join, _double, _lose]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A probe, or two behind one another, that suffered a few things."""
+    data = draw(st.data())
+    chosen = draw(st.lists(st.sampled_from(transcripts(PROBES)), min_size=1, max_size=2))
+    lines = [line for path in chosen for line in path.read_bytes().split(b"\n") if line]
+    for damage in draw(st.lists(st.sampled_from(DAMAGE), max_size=5)):
+        if lines:
+            damage(data, lines, draw(st.integers(0, len(lines) - 1)))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def followed(store: EventStore, session: str) -> Transcript:
+    """What is known of a recorded session."""
+    events = list(store.read(session))
+    lines = [event.meta.get("line", event.data) for event in events if is_line(event)]
+    transcript = Transcript(session, agent=any(line.get("isSidechain") for line in lines))
+    for event in events:
+        transcript.recall(event)
+    return transcript
+
+
+@given(content=damaged(), cut=st.floats(0, 1))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_damaged_file(content: bytes, cut: float, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    store = EventStore(":memory:")
+    for size in (int(len(content) * cut), len(content)):
+        path.write_bytes(content[:size])
+        report = report_of(store, path)
+    if report.session is None:
+        return
+    back = [said(record) for record in read(exported(store, report.session)).records]
+    assert back == [said(record) for record in lines_of(path)]
+    transcript = followed(store, report.session)
+    wanted = resume(transcript.nodes, transcript.last_prompt)
+    assert turns(transcript.seen()) == turns(wanted)
+    assert check(request(store, report.session)) == []
+    assert all(verdict.ok for verdict in store.verify())
