@@ -12,41 +12,41 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 TRANSCRIPT = Path(__file__).with_name("839b35f7-4dbd-4d93-9772-3c272cc87caa.jsonl")
 WIDTH = 100
+"""The characters of a line of transcript that are shown."""
 
 
 class Step(NamedTuple):
-    """A command, why it is run, and how much of what it prints is shown."""
+    """A command and why it is run."""
 
     why: str
     command: str
-    lines: int = 30
 
 
 STEPS = (
     Step("A transcript goes in.", "foldlog import {transcript}"),
     Step("It is a session now.", "foldlog sessions"),
     Step(
-        "In the middle, it ran out of context and was summarized. This is what the model saw"
-        " just before:",
-        "foldlog view last --at before-compaction:1 --as text",
-        lines=24,
+        "It ran out of context and was summarized. This is what the model saw just before:",
+        "foldlog view last --at before-compaction:1 --as text | head -n 24",
     ),
     Step("And this is what it sees now: pieces of the log.", "foldlog view last --as pieces"),
     Step(
-        "What the compaction took away, by which rule, what it saved:",
+        "What the compaction took away, by which rule, and what that saved:",
         "foldlog diff last before-compaction:1 edit:-1",
     ),
-    Step("How one tool result came to be out of sight:", "foldlog why last 33", lines=12),
+    Step("How one tool result came to be out of sight:", "foldlog why last 33"),
     Step(
-        "The session as a document; what the model no longer sees is marked.",
-        "foldlog export last --to markdown -o {folder}/session.md",
+        "The session as a document. What the model no longer sees is marked.",
+        "foldlog export last --to markdown | head -n 20",
     ),
-    Step("Every hash, order, payload and view, derived anew.", "foldlog verify last --views"),
+    Step("All of it, in a file:", "foldlog export last --to markdown -o {folder}/session.md"),
+    Step("Every hash, every payload and every view, derived anew:", "foldlog verify last --views"),
 )
 
 
@@ -58,50 +58,37 @@ def run(folder: Path) -> int:
     environment = {
         **os.environ,
         "FOLDLOG_DB": str(folder / "sessions.db"),
-        "COLUMNS": str(WIDTH),
+        "PAGER": "cat",
         "PYTHONIOENCODING": "utf-8",
     }
     for step in STEPS:
         command = step.command.format(**names)
-        print(f"\n{_bold(step.why)}\n{_dim('$')} {_bold(command)}", flush=True)
-        arguments = [sys.executable, "-m", "foldlog", *shlex.split(command)[1:]]
-        done = subprocess.run(
-            arguments,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-        )
-        print(_shortened(done.stdout, step.lines), flush=True)
-        if done.returncode:
-            return done.returncode
-    print(
-        f"\nEverything is in {names['folder']}. Try: foldlog --db {names['folder']}/sessions.db …"
-    )
+        print(f"\n{_styled('2', '# ' + step.why)}\n{_styled('1', '$ ' + command)}", flush=True)
+        code = _run(command, environment)
+        if code:
+            return code
+    print(f"\nThe store and the document are in {names['folder']}.")
     return 0
+
+
+def _run(command: str, environment: Mapping[str, str]) -> int:
+    """Run a command as a shell would; with ``| head -n N``, show the first N lines only."""
+    command, _, lines = command.partition(" | head -n ")
+    arguments = [sys.executable, "-m", "foldlog", *shlex.split(command)[1:]]
+    if not lines:
+        return subprocess.run(arguments, env=environment, check=False).returncode
+    done = subprocess.run(
+        arguments, env=environment, stdout=subprocess.PIPE, encoding="utf-8", check=False
+    )
+    for line in done.stdout.split("\n")[: int(lines)]:
+        print(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…", flush=True)
+    return done.returncode
 
 
 def _relative(path: Path) -> str:
     """A path as a person would type it."""
     path = path.resolve()
     return (path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path).as_posix()
-
-
-def _shortened(text: str, lines: int) -> str:
-    """The first lines, none wider than the page, and how many more there are."""
-    all_lines = text.rstrip("\n").split("\n")
-    shown = [line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in all_lines[:lines]]
-    if len(all_lines) > lines:
-        shown.append(_dim(f"… {len(all_lines) - lines:,} more lines"))
-    return "\n".join(shown)
-
-
-def _bold(text: str) -> str:
-    return _styled("1", text)
-
-
-def _dim(text: str) -> str:
-    return _styled("2", text)
 
 
 def _styled(code: str, text: str) -> str:

@@ -12,9 +12,10 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from rich.console import Console
 from rich.text import Text
@@ -26,9 +27,10 @@ WIDTH = 100
 
 COMMANDS = (
     f"foldlog import {TRANSCRIPT}",
+    "foldlog view last --as pieces",
     "foldlog diff last before-compaction:1 edit:-1",
     "foldlog why last 33",
-    "foldlog verify last --views",
+    "foldlog view last --at before-compaction:1 --as text | head -n 7",
 )
 
 
@@ -36,39 +38,53 @@ def draw() -> str:
     """The SVG of a terminal in which the commands were run."""
     console = Console(record=True, width=WIDTH, file=StringIO(), color_system="truecolor")
     with TemporaryDirectory() as folder:
-        for command in COMMANDS:
-            console.print(Text.assemble(("$ ", "bright_black"), (command, "bold")))
+        for place, command in enumerate(COMMANDS):
+            prompt = "\n$ " if place else "$ "
+            console.print(Text.assemble((prompt, "bright_black"), (command, "bold")))
             console.print(Text.from_ansi(terminal(command, Path(folder))))
-            console.print()
     return console.export_svg(title="foldlog", unique_id="foldlog")
 
 
 def terminal(command: str, folder: Path) -> str:
-    """What a command prints on a terminal, escape sequences included."""
-    import pty
+    """What a command prints on a terminal, escape sequences included, then what it notes.
 
-    parent, child = pty.openpty()
+    Args:
+        command: As a person types it; ``| head -n N`` shows the first N lines.
+        folder: Where the store is, and nothing else: no settings of a person's own.
+    """
+    command, _, lines = command.partition(" | head -n ")
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "PYTHONPATH": str(ROOT),
         "FOLDLOG_DB": str(folder / "sessions.db"),
         "TERM": "xterm-256color",
-        "COLORTERM": "truecolor",
         "COLUMNS": str(WIDTH),
         "LINES": "50",
         "PAGER": "cat",
         "LANG": "C.UTF-8",
     }
     arguments = [sys.executable, "-m", "foldlog", *shlex.split(command)[1:]]
-    process = subprocess.Popen(
-        arguments, cwd=ROOT / "demo", env=environment, stdin=child, stdout=child, stderr=child
-    )
-    os.close(child)
-    printed = b"".join(iter(lambda: _read(parent), b""))
-    process.wait()
-    os.close(parent)
-    return printed.decode().replace("\r\n", "\n").rstrip("\n")
+    printed, noted = _run(arguments, environment)
+    shown = (printed + noted).replace("\r\n", "\n").rstrip("\n").split("\n")
+    return "\n".join(shown[: int(lines)] if lines else shown)
+
+
+def _run(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
+    """Run a program with a terminal as its stdout; what it prints there and on stderr."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    with TemporaryFile() as noted:
+        process = subprocess.Popen(
+            arguments, cwd=ROOT / "demo", env=environment, stdout=theirs, stderr=noted
+        )
+        os.close(theirs)
+        printed = b"".join(iter(lambda: _read(ours), b""))
+        os.close(ours)
+        process.wait()
+        noted.seek(0)
+        return printed.decode(), noted.read().decode()
 
 
 def _read(descriptor: int) -> bytes:
