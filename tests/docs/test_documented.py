@@ -13,6 +13,7 @@ import pytest
 import foldlog.eventstore
 from foldlog import EventDraft, EventStore, FoldlogError, Session
 from foldlog.cli.formats import import_path
+from foldlog.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -124,6 +125,16 @@ class TestTables:
                 }
                 told = FORMAT.partition(f"| column of `{table}` |")[2].partition("\n\n")[0]
                 assert columns == names_in(told), table
+
+
+class TestCommands:
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_every_command_is_documented_with_its_help_and_json_keys(self, name: str) -> None:
+        page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+        section = page.partition(f"### `foldlog {name}`\n")[2].partition("\n##")[0]
+        assert f"Usage: foldlog {name}" in section
+        if name != "sql":  # its keys are the columns that are asked for
+            assert ("--json  " in section) == ("`--json`" in section or "`--json --as" in section)
 
 
 class TestErrors:
