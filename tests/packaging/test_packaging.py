@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -89,8 +90,7 @@ class TestSdist:
     def test_it_builds_a_wheel_with_the_same_contents(
         self, sdist: Path, wheel: Path, tmp_path: Path
     ) -> None:
-        with tarfile.open(sdist) as archive:
-            archive.extractall(tmp_path, filter="data")
+        shutil.unpack_archive(sdist, tmp_path)
         (source,) = tmp_path.iterdir()
         assert contents(build("wheel", source, tmp_path / "out")) == contents(wheel)
 
