@@ -70,9 +70,14 @@ def items_of(view: View, piece: Piece) -> Iterator[Item]:
         yield _summary(view, piece.shown.version)
     elif not isinstance(piece.shown, Hidden):
         for event in view.events(piece):
-            read = _READERS.get(event.type)
-            if read:
-                yield from read(event, piece.shown)
+            yield from items_from(event, piece.shown)
+
+
+def items_from(event: Event, shown: Shown) -> Iterator[Item]:
+    """The items of one event that is seen in its own place; what is no conversation gives none."""
+    read = _READERS.get(event.type)
+    if read:
+        yield from read(event, shown)
 
 
 def result_block(event: Event) -> Json:

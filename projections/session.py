@@ -20,6 +20,7 @@ from foldlog.projections.digest import digest
 from foldlog.projections.edits import check_edit
 from foldlog.projections.expand import expansion
 from foldlog.projections.interrupted import interrupted
+from foldlog.projections.receipt import receipt
 from foldlog.projections.render import Open, open_calls, render
 from foldlog.projections.rewind import compacted_path, first_turn
 from foldlog.projections.stored import Resumed
@@ -156,13 +157,7 @@ class Session:
 
     def snapshot(self) -> Event:
         """A receipt of the view as it is: its digest and its pieces."""
-        view = self.view()
-        pieces = [
-            {"first": piece.first, "last": piece.last, "edit": piece.edit, **piece.shown.to_json()}
-            for piece in view.pieces
-        ]
-        data = {"version": view.version, "digest": digest(render(view, open="keep"))}
-        return self._record("snapshot.taken", {**data, "pieces": pieces})
+        return self.append(receipt(self.view()))[-1]
 
     # -- what is shown differently -----------------------------------------------------------
 

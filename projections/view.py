@@ -97,10 +97,21 @@ class View:
         """The events of a piece, ascending."""
         if not piece.hides:
             self._load_visible()
-        versions = range(piece.first, piece.last + 1)
-        if all(version in self._loaded for version in versions):
-            return (self._loaded[version] for version in versions)
-        return self._source.load([(piece.first, piece.last)])
+        return self.load([(piece.first, piece.last)])
+
+    def behind(self, version: int) -> Iterator[Event]:
+        """The events of the lineage with a higher version, ascending; nothing else is loaded."""
+        wanted = self.layout.lineage.within(version + 1, self.version)
+        return self.load(sorted(wanted))
+
+    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
+        """The events of closed ranges, in the order given; what is loaded is not read again."""
+        for first, last in ranges:
+            versions = range(first, last + 1)
+            if all(version in self._loaded for version in versions):
+                yield from (self._loaded[version] for version in versions)
+            else:
+                yield from self._source.load([(first, last)])
 
     def piece(self, version: int) -> Piece | None:
         """The piece that a version lies in; None when it is not on the lineage."""
@@ -128,7 +139,7 @@ class View:
         Raises:
             InvalidView: A move or an edit among them cannot be folded.
         """
-        fold, ahead = self._fold.copy(), Ahead(self._source, self.session, self.version, drafts)
+        fold, ahead = self._fold.copy(), Ahead(self, self.session, self.version, drafts)
         for event in ahead.events:
             fold.add(event)
         return View(self.session, fold, ahead)

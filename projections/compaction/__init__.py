@@ -1,0 +1,45 @@
+"""Compaction: decide (pure), summarize (calls a model), record (one append), project.
+
+budget      what a view must fit into            window      what rules look at
+rules       one small file for each kind         policy      rules with parameters, in TOML
+plan        what a policy would do               candidate   may that be recorded?
+"""
+
+from foldlog.projections.compaction.budget import Budget
+from foldlog.projections.compaction.candidate import judge
+from foldlog.projections.compaction.decision import (
+    Allowance,
+    Ask,
+    Decision,
+    Edits,
+    File,
+    Restore,
+    Summarize,
+)
+from foldlog.projections.compaction.errors import CandidateRefused, PolicyError
+from foldlog.projections.compaction.plan import Done, Plan, plan
+from foldlog.projections.compaction.policy import Policy, policy, presets
+from foldlog.projections.compaction.reading import Reading
+from foldlog.projections.compaction.window import Window
+
+__all__ = [
+    "Allowance",
+    "Ask",
+    "Budget",
+    "CandidateRefused",
+    "Decision",
+    "Done",
+    "Edits",
+    "File",
+    "Plan",
+    "Policy",
+    "PolicyError",
+    "Reading",
+    "Restore",
+    "Summarize",
+    "Window",
+    "judge",
+    "plan",
+    "policy",
+    "presets",
+]

@@ -1,0 +1,101 @@
+"""The candidate: the view that a plan leads to, judged once before it is recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from foldlog.projections.compaction.errors import CandidateRefused, Refusal
+from foldlog.projections.compaction.window import Window
+from foldlog.projections.messages_api import check
+from foldlog.projections.render import render
+
+
+def judge(before: Window, after: Window, *, whole: bool = False) -> None:
+    """Refuse a candidate of an automatic policy that must not be recorded.
+
+    Args:
+        before: The window of the view as it is.
+        after: The window of the view as it would be.
+        whole: The policy means to take what the model has not read yet (what is open, never).
+
+    Raises:
+        CandidateRefused: The first check that failed: it breaks a rule of the Messages API, hides
+            the active request or what is open or unseen, is not smaller, or is still over budget.
+    """
+    for why, look in CHECKS.items():
+        if whole and why == "hides_unseen":
+            continue
+        problem = next(look(before, after), None)
+        if problem:
+            raise CandidateRefused(why, problem)
+
+
+def _breaks_rule(before: Window, after: Window) -> Iterator[str]:
+    """Rules that the view as it is does not break already."""
+    broken = Counter(violation.rule for violation in _violations(before))
+    for violation in _violations(after):
+        broken[violation.rule] -= 1
+        if broken[violation.rule] < 0:
+            place = f"message {violation.message_index}"
+            yield f"the API would not take {place}: {violation.text}. Nothing was recorded."
+
+
+def _violations(window: Window) -> list[Any]:
+    return check(render(window.view, open="recover", model=window.budget.model))
+
+
+def _hides_request(before: Window, after: Window) -> Iterator[str]:
+    if before.request is None or not before.shows_request(before.parts):
+        return
+    seen = sum(after.shows_request([part]) for part in after.parts)
+    if seen != 1:
+        yield (
+            f"the active request, version {before.request}, would be visible {seen} times, not"
+            " once. Nothing was recorded."
+        )
+
+
+def _hides_open(before: Window, after: Window) -> Iterator[str]:
+    yield from _hidden(before, after, lambda step: step.open, "waits for its results")
+
+
+def _hides_unseen(before: Window, after: Window) -> Iterator[str]:
+    yield from _hidden(before, after, before.is_unseen, "was not read by the model yet")
+
+
+def _hidden(before: Window, after: Window, meant: Callable[[Any], bool], why: str) -> Iterator[str]:
+    there = {part.version for part in after.parts if part.item.kind not in ("summary", "marker")}
+    for step in before.steps:
+        if meant(step) and not step.stands_in:
+            for version in step.versions:
+                if version not in there:
+                    yield f"version {version} {why} and would be gone. Nothing was recorded."
+
+
+def _not_smaller(before: Window, after: Window) -> Iterator[str]:
+    if after.tokens >= before.tokens:
+        yield (
+            f"it would take {after.tokens} tokens instead of {before.tokens}. Nothing was recorded."
+        )
+
+
+def _over_budget(before: Window, after: Window) -> Iterator[str]:
+    room = after.budget.room
+    if after.tokens > room:
+        yield (
+            f"it would take {after.tokens} tokens, {room} are free. Narrow the output of the newest"
+            " tool calls, compact by hand, or use a model with a larger window."
+        )
+
+
+CHECKS: dict[Refusal, Callable[[Window, Window], Iterator[str]]] = {
+    "breaks_rule": _breaks_rule,
+    "hides_request": _hides_request,
+    "hides_open": _hides_open,
+    "hides_unseen": _hides_unseen,
+    "not_smaller": _not_smaller,
+    "over_budget": _over_budget,
+}
+"""The checks, in the order in which they are made."""

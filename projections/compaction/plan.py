@@ -1,0 +1,290 @@
+"""The plan: what a policy would do about a view, decided without doing it.
+
+    plan(view, policy, budget)   rules in order, each seeing the view as those before left it
+
+Pure: nothing is asked, written or recorded here. A plan says which edits are free, whether a text
+is to be summarized, what comes back behind it, and what to ask of the API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from foldlog.eventstore.events import EventDraft
+from foldlog.projections.compaction.binding import binds, loosened
+from foldlog.projections.compaction.budget import Budget
+from foldlog.projections.compaction.candidate import judge
+from foldlog.projections.compaction.decision import Ask, Edits, Entry, File, Restore, Summarize
+from foldlog.projections.compaction.policy import Policy
+from foldlog.projections.compaction.reading import Reading
+from foldlog.projections.compaction.sound import refuse_unsound
+from foldlog.projections.compaction.window import Window
+from foldlog.projections.digest import digest
+from foldlog.projections.lineage import Range
+from foldlog.projections.receipt import receipt
+from foldlog.projections.render import render
+from foldlog.projections.view import View
+
+Level: TypeAlias = Literal["fine", "warn", "block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one rule decided, and the windows before and after.
+
+    Attributes:
+        rule: Its kind.
+        edits: What it decided.
+        before: What it saw.
+        after: What is left.
+    """
+
+    rule: str
+    edits: Edits
+    before: Window
+    after: Window
+
+    def draft(self, policy: Policy) -> EventDraft:
+        """The ``view.edited`` of it."""
+        data = {
+            "rule": self.rule,
+            "reason": self.edits.reason,
+            "edits": list(self.edits.edits),
+            "policy": policy.name,
+            "trigger": self.before.budget.trigger,
+            **({"via": self.edits.via} if self.edits.via else {}),
+            **measured(self.before, self.after),
+        }
+        return EventDraft("view.edited", data)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a policy would do about a view.
+
+    Attributes:
+        policy: The policy.
+        before: The window of the view as it is.
+        after: The window of the view as the free edits leave it.
+        done: The free edits, by rule, in their order.
+        summarize: What is to be summarized then.
+        also: The entries that go with the summary: thinking that it makes invalid.
+        restore: What comes back behind the summary.
+        ask: What the next request asks of the API.
+    """
+
+    policy: Policy
+    before: Window
+    after: Window
+    done: tuple[Done, ...] = ()
+    summarize: Summarize | None = None
+    also: tuple[Entry, ...] = ()
+    restore: Restore | None = None
+    ask: Ask | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether there is anything to record or to summarize."""
+        return bool(self.done) or self.summarize is not None
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """The files that should be there before anything is recorded (``saved.write``)."""
+        own = [file for step in self.done for file in step.edits.files]
+        return (*own, *(self.summarize.files if self.summarize else ()))
+
+    @property
+    def level(self) -> Level:
+        """Whether what is left should warn, or should not be sent at all."""
+        settings, after = self.policy.settings, self.after
+        if settings.block_at is not None and after.size >= after.amount(settings.block_at):
+            return "block"
+        if settings.warn_at is not None and after.size >= after.amount(settings.warn_at):
+            return "warn"
+        return "fine"
+
+    def receipt(self) -> EventDraft:
+        """The ``snapshot.taken`` of the view as it is, the first thing to be recorded.
+
+        Handles in the texts of a plan name its version: the one behind the view's.
+        """
+        return receipt(self.before.view)
+
+    def edits(self) -> list[EventDraft]:
+        """The drafts of the free edits, and of what they put before the model once more."""
+        again = [draft for step in self.done for draft in step.edits.attach]
+        return [*(step.draft(self.policy) for step in self.done), *again]
+
+    def drafts(self) -> list[EventDraft]:
+        """All drafts of a plan that needs no summary; none where it decides nothing."""
+        return [self.receipt(), *self.edits()] if self.done else []
+
+    def summarized(self, view: View, written: EventDraft) -> list[EventDraft]:
+        """The drafts of a plan whose summary was written: one append onto a view.
+
+        Args:
+            view: The session as it is now: the receipt and the attempt are recorded.
+            written: The ``summary.written``, as ``Summarize.written`` makes it.
+        """
+        assert self.summarize is not None, "the plan asks for no summary"
+        drafts = [*self.edits(), written]
+        entries = (*self.summarize.edits(view.version + len(drafts)), *self.also)
+        data = {
+            "rule": "summarize",
+            "reason": self.summarize.reason,
+            "edits": list(entries),
+            "policy": self.policy.name,
+            "trigger": self.before.budget.trigger,
+        }
+        reading = self.policy.reading()
+        after = reading.edited(self.after, view.then([*drafts, EventDraft("view.edited", data)]))
+        return [*drafts, EventDraft("view.edited", {**data, **measured(self.after, after)})]
+
+    def judged(self, drafts: Sequence[EventDraft], view: View | None = None) -> Window:
+        """The window that drafts lead to, if it may be recorded.
+
+        Args:
+            drafts: What would be appended.
+            view: What they would be appended to; without one, the view that was planned for.
+
+        Raises:
+            CandidateRefused: It must not be recorded; the error says why.
+        """
+        after = (view or self.before.view).then(drafts)
+        window = self.policy.reading().edited(self.before, after)
+        judge(self.before, window, whole=self.summarize is not None and self.summarize.whole)
+        return window
+
+    def moved(self, paths: Mapping[str, str]) -> Plan:
+        """The plan with other paths in its texts: a file of that name held something else."""
+        if not paths:
+            return self
+        done = tuple(replace(step, edits=_moved(step.edits, paths)) for step in self.done)
+        asked = self.summarize
+        if asked is not None:
+            asked = replace(asked, frame=_renamed(asked.frame, paths))
+        return replace(self, done=done, summarize=asked)
+
+
+@dataclass(slots=True)
+class _Making:
+    """A plan in the making."""
+
+    policy: Policy
+    reading: Reading
+    before: Window
+    window: Window
+    done: list[Done] = field(default_factory=list)
+    asks: list[Ask] = field(default_factory=list)
+    drafts: list[EventDraft] = field(default_factory=list)
+
+    def take(self, rule: str, edits: Edits) -> None:
+        """Take up what a rule decided, unless it gains nothing."""
+        data = {"rule": rule, "reason": edits.reason, "edits": list(edits.edits)}
+        drafts = [*self.drafts, EventDraft("view.edited", data), *edits.attach]
+        view = self.before.view.then(drafts)
+        after = self.reading.edited(self.window, view)
+        if after.size < self.window.size:
+            self.done.append(Done(rule, edits, self.window, after))
+            self.window, self.drafts = after, drafts
+
+    def loosen(self, asked: Summarize | None) -> tuple[Entry, ...]:
+        """Leave out the thinking that the edits make invalid; gives what a summary does."""
+        if not binds(self.before):
+            return ()
+        ranges = [span for step in self.done for span in _ranges(step.edits.edits)]
+        if asked is None:
+            entries = self._loosened(ranges)
+            if entries:
+                reason = "thinking that is bound to what stood before it"
+                self.take("bound_thinking", Edits(entries, reason))
+            return ()
+        return self._loosened([*ranges, *asked.ranges])
+
+    def _loosened(self, ranges: Sequence[Range]) -> tuple[Entry, ...]:
+        entries, ask = loosened(self.window, ranges) if ranges else ((), None)
+        self.asks += [ask] if ask else []
+        return entries
+
+
+def plan(
+    view: View,
+    policy: Policy,
+    budget: Budget,
+    *,
+    reading: Reading | None = None,
+    skip: Collection[str] = (),
+) -> Plan:
+    """What a policy would do about a view, under a budget.
+
+    Args:
+        reading: What was read of the session before; without it, the view is read from its pieces.
+        skip: Kinds of rules that are left aside: ``summarize``, when no summary can be had.
+
+    Raises:
+        ContextError: The policy is strict and the history is not sound; the error says where.
+    """
+    reading = reading or policy.reading()
+    window = reading.window(view, budget)
+    if policy.settings.strict:
+        refuse_unsound(window)
+    making = _Making(policy, reading, window, window)
+    asked: Summarize | None = None
+    restore: Restore | None = None
+    for rule in policy.rules:
+        if budget.trigger not in rule.on or rule.kind in skip:
+            continue
+        if asked is not None and rule.kind != "restore":
+            continue
+        decision = rule.decide(making.window)
+        if isinstance(decision, Edits):
+            making.take(rule.kind, decision)
+        elif isinstance(decision, Summarize):
+            asked = decision
+        elif isinstance(decision, Ask):
+            making.asks.append(decision)
+        elif isinstance(decision, Restore) and asked is not None:
+            restore = decision
+    also = making.loosen(asked) if making.done or asked else ()
+    ask = _together(making.asks)
+    return Plan(policy, window, making.window, tuple(making.done), asked, also, restore, ask)
+
+
+def measured(before: Window, after: Window) -> dict[str, Any]:
+    """What an edit saves, and the digests that prove what it did."""
+    old, new = render(before.view, open="keep"), render(after.view, open="keep")
+    return {
+        "tokens_before": before.tokens,
+        "tokens_after": after.tokens,
+        "digest_before": digest(old),
+        "digest_after": digest(new),
+    }
+
+
+def _together(asks: Sequence[Ask]) -> Ask | None:
+    """Several requests of the API as one."""
+    if not asks:
+        return None
+    params = {key: value for ask in asks for key, value in ask.params.items()}
+    betas = tuple(dict.fromkeys(beta for ask in asks for beta in ask.betas))
+    return Ask(params, betas, "; ".join(dict.fromkeys(ask.reason for ask in asks)))
+
+
+def _ranges(edits: Iterable[Entry]) -> list[Range]:
+    return [(int(entry["first"]), int(entry["last"])) for entry in edits]
+
+
+def _moved(edits: Edits, paths: Mapping[str, str]) -> Edits:
+    entries = tuple(
+        {k: _renamed(v, paths) if isinstance(v, str) else v for k, v in entry.items()}
+        for entry in edits.edits
+    )
+    return replace(edits, edits=entries)
+
+
+def _renamed(text: str, paths: Mapping[str, str]) -> str:
+    for old, new in paths.items():
+        text = text.replace(old, new)
+    return text

@@ -1,0 +1,198 @@
+"""Policies: named data, an ordered list of rules with their parameters, in TOML.
+
+    policy("adaptive")            a preset
+    policy("./mine.toml")         a file of one's own, which works the same
+
+An unknown key or a value that makes no sense is an error that names file, rule and key. A policy is
+recorded as it was written (``policy.set``), so that a decision can be explained later.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from foldlog.eventstore.events import EventDraft
+from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.errors import PolicyError
+from foldlog.projections.compaction.fields import read_fields
+from foldlog.projections.compaction.reading import Reading
+from foldlog.projections.compaction.rules import KINDS, Rule
+from foldlog.projections.compaction.units import UNITS, Unit
+
+DEFAULT = "adaptive"
+"""The policy of who names none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a policy says beside its rules.
+
+    Attributes:
+        name: What it is called.
+        description: What it does, for a person to choose by.
+        sources: Where its constants come from.
+        deviations: Where it differs from its model.
+        unit: What sizes are counted in: ``tokens``, ``characters``, ``bytes`` or ``quarters``.
+        materialize: A folder for the full content of what leaves the view; without one, handles.
+        strict: Histories whose calls and results do not match exactly are refused.
+        warn_at: From this size on, a plan warns.
+        block_at: From this size on, nothing should be sent.
+        breaker: After so many failed summaries in a row none is tried any more.
+        model_calls: The most model calls for summaries in one turn of the user.
+        override: An environment variable that lowers the triggers of summaries, in per cent.
+        hooks: Shell commands ``before`` and ``after`` a summary.
+    """
+
+    name: str
+    description: str = ""
+    sources: tuple[str, ...] = ()
+    deviations: tuple[str, ...] = ()
+    unit: str = "tokens"
+    materialize: str | None = None
+    strict: bool = False
+    warn_at: Amount | None = None
+    block_at: Amount | None = None
+    breaker: int = 3
+    model_calls: int = 4
+    override: str | None = None
+    hooks: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy that makes sense: its rules in order.
+
+    Attributes:
+        settings: What it says beside its rules.
+        rules: The rules, in the order in which they are asked.
+        data: The policy as it was written.
+    """
+
+    settings: Settings
+    rules: tuple[Rule, ...]
+    data: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.settings.name
+
+    @property
+    def unit(self) -> Unit:
+        """What sizes are counted in."""
+        return UNITS[self.settings.unit]
+
+    def reading(self) -> Reading:
+        """A reading for it; keep one for each session."""
+        return Reading(self.unit, self.settings.materialize)
+
+    def recorded(self) -> EventDraft:
+        """The ``policy.set`` event that makes its decisions explicable."""
+        return EventDraft("policy.set", {**self.data})
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], where: str = "the policy") -> Policy:
+        """A policy from data, as TOML or a ``policy.set`` event hold it.
+
+        Args:
+            where: What to call it in errors: the file's name.
+
+        Raises:
+            PolicyError: It says what cannot be; the error names the key.
+        """
+        plain = {key: value for key, value in data.items() if key != "rules"}
+        settings = read_fields(Settings, plain, where)
+        if settings.unit not in UNITS:
+            units = ", ".join(UNITS)
+            raise PolicyError(f"{where}: unit: {settings.unit!r} is none; there are {units}.")
+        entries = data.get("rules")
+        if not isinstance(entries, list) or not entries:
+            raise PolicyError(f"{where}: rules: a policy has at least one [[rules]] table.")
+        rules = tuple(_rule(entry, f"{where}: rules[{at}]") for at, entry in enumerate(entries, 1))
+        return cls(settings, rules, dict(data))
+
+    def lowered(self, percent: float) -> Policy:
+        """The policy with the triggers of its summaries at most at a share of the room."""
+        data = {**self.data, "rules": [_lowered(dict(e), percent) for e in self.data["rules"]]}
+        return Policy.read(data, self.name)
+
+    def into(self, folder: str | Path) -> Policy:
+        """The policy with the full content of what leaves the view in files of a folder."""
+        settings = replace(self.settings, materialize=str(folder))
+        return Policy(settings, self.rules, {**self.data, "materialize": str(folder)})
+
+
+@cache
+def presets() -> tuple[str, ...]:
+    """The names of the policies that come with foldlog, sorted."""
+    folder = files("foldlog.projections.compaction") / "presets"
+    return tuple(sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml")))
+
+
+def policy(name: str | Path = DEFAULT, environ: Mapping[str, str] | None = None) -> Policy:
+    """A policy by the name of a preset, or from a TOML file.
+
+    Args:
+        environ: The environment, for a policy that names a variable which lowers its triggers.
+
+    Raises:
+        PolicyError: There is none of that name, or it says what cannot be.
+    """
+    text, where = _source(name)
+    try:
+        found = Policy.read(tomllib.loads(text), where)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{where}: this is no TOML: {error}.") from error
+    variable = found.settings.override
+    percent = (environ or {}).get(variable, "") if variable else ""
+    return found.lowered(_percent(variable or "", percent)) if percent else found
+
+
+def _source(name: str | Path) -> tuple[str, str]:
+    """The text of a policy and what to call it."""
+    if str(name) in presets():
+        preset = files("foldlog.projections.compaction") / "presets" / f"{name}.toml"
+        return preset.read_text(encoding="utf-8"), str(name)
+    path = Path(name)
+    if not path.is_file():
+        raise PolicyError(
+            f"there is no policy {str(name)!r}: name a TOML file that is there, or one of"
+            f" {', '.join(presets())}."
+        )
+    try:
+        return path.read_text(encoding="utf-8"), str(name)
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{name}: the file cannot be read: {error}.") from error
+
+
+def _rule(entry: Any, where: str) -> Rule:
+    kind = entry.get("rule") if isinstance(entry, dict) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise PolicyError(f"{where}: rule: {kind!r} is none; there are {', '.join(KINDS)}.")
+    given = {key: value for key, value in entry.items() if key != "rule"}
+    rule = read_fields(KINDS[kind], given, f"{where} ({kind})")
+    for key, problem in rule.problems():
+        raise PolicyError(f"{where} ({kind}): {key}: {problem}.")
+    return rule
+
+
+def _lowered(entry: dict[str, Any], percent: float) -> dict[str, Any]:
+    if entry["rule"] in ("summarize", "memory") and "trigger" in entry:
+        entry["trigger"] = f"{entry['trigger']}, at most {percent:g}%"
+    return entry
+
+
+def _percent(variable: str, text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = 0.0
+    if not 0 < percent <= 100:
+        raise PolicyError(f"{variable} is {text!r}; it must be a number from 1 to 100.")
+    return percent

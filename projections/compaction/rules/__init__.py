@@ -1,0 +1,39 @@
+"""The rules: one small file for each kind, pure functions of a window.
+
+A policy is an ordered list of them. ``KINDS`` maps the names that a policy uses to the rules; the
+parameters of a rule are the fields of its class.
+"""
+
+from foldlog.projections.compaction.rules.base import Rule
+from foldlog.projections.compaction.rules.clear_inputs import ClearInputs
+from foldlog.projections.compaction.rules.clear_results import ClearResults
+from foldlog.projections.compaction.rules.clear_thinking import ClearThinking
+from foldlog.projections.compaction.rules.fit import Fit
+from foldlog.projections.compaction.rules.memory import Memory
+from foldlog.projections.compaction.rules.offload import Offload
+from foldlog.projections.compaction.rules.restore import RestoreState
+from foldlog.projections.compaction.rules.server_edits import ServerEdits
+from foldlog.projections.compaction.rules.snip import Snip
+from foldlog.projections.compaction.rules.strip_media import StripMedia
+from foldlog.projections.compaction.rules.summarize import SummarizeHistory
+from foldlog.projections.compaction.rules.truncate import Truncate
+
+__all__ = ["KINDS", "Rule"]
+
+KINDS: dict[str, type[Rule]] = {
+    rule.kind: rule
+    for rule in (
+        Offload,
+        Snip,
+        ClearResults,
+        ClearInputs,
+        ClearThinking,
+        StripMedia,
+        Fit,
+        Memory,
+        SummarizeHistory,
+        RestoreState,
+        ServerEdits,
+        Truncate,
+    )
+}

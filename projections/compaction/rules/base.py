@@ -1,0 +1,121 @@
+"""What all rules have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.decision import Decision, Edits, Entry, File, filled
+from foldlog.projections.compaction.parts import Part
+from foldlog.projections.compaction.window import Window
+from foldlog.projections.lineage import Range
+from foldlog.projections.pieces import Cleared, Preview, Shown
+
+TRIGGERS = ("proactive", "reactive", "model", "person")
+
+BEFORE = "[The result is long. Its beginning:]\n"
+AFTER = "\n[In full at {path}]"
+"""The texts around a preview, where a policy names none."""
+
+ROOMS = (6_000, 60_000, 180_000, 980_000)
+"""Rooms in which the amounts of a rule are compared, to find values that make no sense."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule of a policy: its parameters, and what it decides.
+
+    Attributes:
+        on: The triggers on which it takes part in a plan.
+    """
+
+    kind: ClassVar[str]
+    on: tuple[str, ...] = TRIGGERS
+
+    def decide(self, window: Window) -> Decision:
+        """What is to be done about a window; None where nothing is. Pure."""
+        raise NotImplementedError
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """The parameters whose values make no sense, and why."""
+        for trigger in self.on:
+            if trigger not in TRIGGERS:
+                yield "on", f"{trigger!r} is no trigger; there are {', '.join(TRIGGERS)}"
+
+
+def over(window: Window, trigger: Amount | None) -> bool:
+    """Whether the size of a window is over an amount; asked for, a trigger is left aside."""
+    return window.budget.forced or (trigger is not None and window.size > window.amount(trigger))
+
+
+def reached(less: Amount | None, more: Amount | None) -> bool:
+    """Whether an amount that should be below another one is not, in any room."""
+    if less is None or more is None:
+        return False
+    return any(less.of(room, room) >= more.of(room, room) for room in ROOMS)
+
+
+class Changes:
+    """Parts that a rule shows differently, gathered one by one.
+
+    Attributes:
+        freed: What they give back so far, in the unit of the policy.
+    """
+
+    def __init__(self, window: Window) -> None:
+        self.freed = 0
+        self._window = window
+        self._entries: list[Entry] = []
+        self._files: list[File] = []
+
+    @property
+    def size(self) -> int:
+        """The size that the window would have."""
+        return self._window.size - self.freed
+
+    def clear(self, part: Part, text: str) -> Part:
+        """A placeholder instead of a result; ``{path}``, ``{source}`` and ``{tool}`` in it."""
+        path, files = self._window.saved(part)
+        tool = ", ".join(sorted(self._window.tools(part)))
+        known = source(self._window.arguments(part), path)
+        words = {"path": path, "source": known, "tool": tool}
+        return self.show(part, Cleared(filled(text, words)), files)
+
+    def preview(self, part: Part, chars: int, before: str, after: str) -> Part:
+        """The first characters of a result, ``{path}`` in the texts around it."""
+        path, files = self._window.saved(part)
+        words = {"path": path}
+        return self.show(part, Preview(chars, filled(before, words), filled(after, words)), files)
+
+    def show(self, part: Part, shown: Shown, files: Iterable[File] = ()) -> Part:
+        """Show one event differently, if that makes it smaller; gives what is seen then."""
+        new = part.shown_as(shown)
+        saved = self._window.size_of(part) - self._window.size_of(new)
+        if saved <= 0:
+            return part
+        self.freed += saved
+        self._entries.append({"first": part.version, "last": part.version, **shown.to_json()})
+        self._files += files
+        return new
+
+    def edits(self, reason: str, via: str | None = None) -> Edits | None:
+        """The decision; None where nothing was gathered."""
+        if not self._entries:
+            return None
+        entries = sorted(self._entries, key=lambda entry: int(entry["first"]))
+        return Edits(tuple(entries), reason, files=tuple(self._files), via=via)
+
+
+def entries(ranges: Iterable[Range], shown: Shown) -> tuple[Entry, ...]:
+    """The entries of an edit that show ranges alike."""
+    return tuple({"first": first, "last": last, **shown.to_json()} for first, last in ranges)
+
+
+def source(arguments: dict[str, Any], handle: str) -> str:
+    """The path or the address that a call named, from which its result can be had again."""
+    for name in ("file_path", "path", "notebook_path", "url", "uri"):
+        if isinstance(arguments.get(name), str) and arguments[name]:
+            return str(arguments[name])
+    return handle

@@ -1,0 +1,53 @@
+"""Server edits: the request asks the API to clear or to compact by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from foldlog.projections.compaction.decision import Ask
+from foldlog.projections.compaction.rules.base import Rule
+from foldlog.projections.compaction.window import Window
+
+PARAMETERS = ("context_management", "compaction")
+"""What a request can ask for; not both in one (MESSAGES_API, compaction)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerEdits(Rule):
+    """Nothing is edited here: what the API did is recorded when it answers.
+
+    Attributes:
+        request: What goes into the request: ``context_management`` or ``compaction``.
+        betas: The beta headers that it needs.
+    """
+
+    kind: ClassVar[str] = "server_edits"
+    request: Mapping[str, Any]
+    betas: tuple[str, ...] = ()
+
+    def decide(self, window: Window) -> Ask:
+        return Ask({key: scaled(value, window) for key, value in self.request.items()}, self.betas)
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        yield from Rule.problems(self)
+        for key in self.request:
+            if key not in PARAMETERS:
+                yield "request", f"{key!r} is none of {', '.join(PARAMETERS)}"
+        if len(self.request) != 1:
+            yield "request", "holds exactly one of " + " and ".join(PARAMETERS)
+
+
+def scaled(value: Any, window: Window) -> Any:
+    """The API's parameters, its triggers no higher than the room of a small window.
+
+    A trigger in input tokens that the window never reaches would never fire.
+    """
+    if isinstance(value, list):
+        return [scaled(item, window) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "input_tokens" and isinstance(value.get("value"), int):
+        return {**value, "value": min(value["value"], window.budget.room * 3 // 4)}
+    return {key: scaled(item, window) for key, item in value.items()}

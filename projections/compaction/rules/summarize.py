@@ -1,0 +1,198 @@
+"""Summarize: a range becomes a summary; the newest stays, and what must be seen verbatim."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.decision import Summarize, filled
+from foldlog.projections.compaction.rules.base import Rule, reached
+from foldlog.projections.compaction.steps import Step
+from foldlog.projections.compaction.tails import Tail, reach
+from foldlog.projections.compaction.window import Window
+
+FRAME = (
+    "[{label}]\n\n{request}Summary of the earlier conversation (reference only):\n{summary}\n\n"
+    "All of it: {path}"
+)
+QUOTE = "Current user request:\n{request}\n\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarizeHistory(Rule):
+    """Which steps a summary is to stand for, and all that is needed to write and to show it.
+
+    Attributes:
+        trigger: Over this size.
+        events: With more than so many visible events.
+        asked_from: The model may ask for it from this size on.
+        keep: The most that the newest, which stays, may take.
+        keep_messages, keep_exchanges, keep_turns: How much of it is wanted; without any of the
+            three, as much as ``keep`` allows.
+        at_turn: What stays begins with something that a person said.
+        keep_first: So many messages at the beginning stay.
+        user_messages: What a person said stays verbatim up to this size: the newest.
+        first_message: The first thing that a person said stays as well.
+        request: The active request is kept in its place, or quoted in the summary's frame. Where it
+            is seen only within what is summarized, it is quoted.
+        place: Where the summary stands: at the first or the last of what it stands for.
+        whole: It means to take what the model has not read yet.
+        label: What it is called.
+        frame: The text around it: ``{summary}`` or ``{summary_json}``, ``{request}``, ``{path}``,
+            ``{label}``.
+        quote: How the active request is quoted in it.
+        automatic: What the frame says more when nobody asked for it.
+        prompt: The name of the prompt.
+        sections: The headings that it must have.
+        max_tokens: The most tokens of the reply.
+        attempts: How often a model may be asked in one turn of the user.
+        input_head, input_tail: Characters of the input, where not all of it is given.
+        target: The size that the view should have afterwards, in tokens.
+    """
+
+    kind: ClassVar[str] = "summarize"
+    trigger: Amount | None = None
+    events: int | None = None
+    asked_from: Amount | None = None
+    keep: Amount
+    keep_messages: int = 0
+    keep_exchanges: int = 0
+    keep_turns: int = 0
+    at_turn: bool = False
+    keep_first: int = 0
+    user_messages: Amount | None = None
+    first_message: bool = False
+    request: Literal["keep", "quote"] = "keep"
+    place: Literal["first", "last"] = "first"
+    whole: bool = False
+    label: str = "Compacted"
+    frame: str = FRAME
+    quote: str = QUOTE
+    automatic: str = ""
+    prompt: str = "facts"
+    sections: tuple[str, ...] = ()
+    max_tokens: Amount
+    attempts: int = 2
+    input_head: int = 0
+    input_tail: int = 0
+    target: Amount | None = None
+
+    def decide(self, window: Window) -> Summarize | None:
+        reason = self._reason(window)
+        steps = self._covered(window) if reason else ()
+        if reason is None or all(step.stands_in for step in steps):
+            return None
+        return self.asking(window, steps, reason)
+
+    def asking(self, window: Window, steps: Sequence[Step], reason: str) -> Summarize:
+        """The request for a summary of these steps."""
+        quotes = any(window.shows_request(step.parts) for step in steps)
+        ranges, budget = window.ranges(steps), window.budget
+        path, files = window.transcript()
+        frame = filled(self._frame(window, quotes), {"path": path, "label": self.label})
+        return Summarize(
+            ranges=ranges,
+            reason=reason,
+            frame=frame,
+            quoted=window.request_content if quotes else None,
+            request=window.request if quotes else None,
+            hidden=ranges[:-1] if self.place == "last" else (),
+            label=self.label,
+            prompt=self.prompt,
+            sections=self.sections,
+            instructions=budget.instructions,
+            previous=_previous(steps),
+            max_tokens=self.max_tokens.of(budget.room, budget.window),
+            attempts=self.attempts,
+            input_chars=(self.input_head, self.input_tail) if self.input_tail else None,
+            target=None if self.target is None else self.target.of(budget.room, budget.window),
+            whole=self.whole,
+            files=files,
+        )
+
+    def _reason(self, window: Window) -> str | None:
+        trigger = window.budget.trigger
+        if trigger == "person":
+            return "a person asked for it"
+        if trigger == "reactive":
+            return "the API refused the request as too long"
+        if trigger == "model":
+            from_size = 0 if self.asked_from is None else window.amount(self.asked_from)
+            return "the model asked for it" if window.size >= from_size else None
+        if self.trigger is not None and window.size > window.amount(self.trigger):
+            return f"{window.size} {window.unit.name}, {window.amount(self.trigger)} are allowed"
+        if self.events is not None and window.tally.parts > self.events:
+            return f"{window.tally.parts} events, {self.events} are allowed"
+        return None
+
+    def _covered(self, window: Window) -> tuple[Step, ...]:
+        """The steps that the summary is to stand for."""
+        if window.budget.asked is not None:
+            steps = _asked(window.steps, *window.budget.asked)
+        else:
+            steps = window.steps[reach(window.steps, self.keep_first) : self._tail(window)]
+        kept = self._verbatim(window, steps)
+        unseen = self.whole or window.budget.asked is not None
+        return tuple(s for s in steps if s not in kept and window.may_hide(s, unseen=unseen))
+
+    def _tail(self, window: Window) -> int:
+        if self.whole and not (self.keep_messages or self.keep_exchanges or self.keep_turns):
+            return len(window.steps)
+        tail = Tail(
+            self.keep,
+            messages=self.keep_messages,
+            exchanges=self.keep_exchanges,
+            turns=self.keep_turns,
+            at_turn=self.at_turn,
+        )
+        return tail.start(window)
+
+    def _verbatim(self, window: Window, steps: Sequence[Step]) -> Collection[Step]:
+        """The steps that stay as they are, though they are old."""
+        kept: list[Step] = []
+        if self.request == "keep":
+            kept += [s for s in steps if not s.stands_in and window.shows_request(s.parts)]
+        if self.user_messages is not None:
+            spoken = [step for step in steps if step.spoken and step not in kept]
+            first = spoken[:1] if self.first_message else []
+            left = window.amount(self.user_messages)
+            for step in [*first, *reversed(spoken[len(first) :])]:
+                left -= window.size_of_step(step)
+                if left < 0:
+                    break
+                kept.append(step)
+        return kept
+
+    def _frame(self, window: Window, quotes: bool) -> str:
+        frame = self.frame + ("" if window.budget.asked_for else self.automatic)
+        if not quotes:
+            return frame.replace("{request}", "")
+        if "{request}" in frame:
+            return frame.replace("{request}", self.quote)
+        return frame + "\n\n" + self.quote.strip()
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        yield from Rule.problems(self)
+        if "{summary}" not in self.frame and "{summary_json}" not in self.frame:
+            yield "frame", "must hold {summary} or {summary_json}"
+        if "{request}" not in self.quote:
+            yield "quote", "must hold {request}"
+        if reached(self.keep, self.trigger) and not self.keep_messages:
+            yield "keep", "must be below the trigger"
+        if reached(self.target, self.trigger):
+            yield "target", "must be below the trigger"
+        if self.attempts < 1:
+            yield "attempts", "must be at least 1"
+
+
+def _asked(steps: Sequence[Step], first: int, last: int) -> tuple[Step, ...]:
+    """The steps that end within a range: what is asked for never cuts one."""
+    return tuple(step for step in steps if first <= max(step.versions) <= last)
+
+
+def _previous(steps: Sequence[Step]) -> int | None:
+    """The newest summary among the steps: the new one carries it on."""
+    found = [part.version for s in steps for part in s.parts if part.item.kind == "summary"]
+    return found[-1] if found else None

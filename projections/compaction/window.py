@@ -1,0 +1,436 @@
+"""The window: what rules look at. A view and a budget, read so that a rule is a few lines.
+
+What is asked before every call (how many messages, how large) is known at once; what only a
+decision needs (where it may be cut) is worked out when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+from foldlog.projections.blocks import CALL, Content, content_of, kind
+from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.budget import Budget
+from foldlog.projections.compaction.decision import File
+from foldlog.projections.compaction.parts import Part, speaks
+from foldlog.projections.compaction.saved import result_file, transcript_file
+from foldlog.projections.compaction.steps import Step, steps_of
+from foldlog.projections.compaction.units import CHARS_A_TOKEN, TOKENS, Unit
+from foldlog.projections.lineage import Lineage, Range
+from foldlog.projections.render import render
+from foldlog.projections.replies import joined, waiting
+from foldlog.projections.tokens import estimate
+from foldlog.projections.view import View
+
+REQUEST = "active_request"
+"""The key of ``state.set`` that holds the version of the request that is being worked on, and the
+kind of the attachment that shows it once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What is known of a view without going through it.
+
+    Attributes:
+        parts: How many parts are visible.
+        messages: How many messages they form, before roles are merged.
+        sizes: What all parts take, in the units that were counted.
+        live: How many results of each tool are seen in some part of their own content.
+        last_reply: The number of the newest message that the model wrote; -1 without one.
+        spoken: The version of what a person said last; None where that is not visible.
+    """
+
+    parts: int
+    messages: int
+    sizes: dict[str, int]
+    live: Counter[str]
+    last_reply: int
+    spoken: int | None
+
+
+class Window:
+    """What rules look at: a view under a budget.
+
+    Attributes:
+        view: The view.
+        budget: The budget.
+        unit: What the policy counts in.
+        tally: What is known without going through the view.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        budget: Budget,
+        unit: Unit,
+        parts: Sequence[Part],
+        numbers: Sequence[int],
+        tools: dict[str, str],
+        tally: Tally,
+        before: Window | None = None,
+        folder: str | None = None,
+    ) -> None:
+        self.view = view
+        self.budget = budget
+        self.unit = unit
+        self.tally = tally
+        self._parts = parts
+        self._numbers = numbers
+        self._tools = tools
+        self._before = before
+        self._folder = folder
+
+    # -- how large ---------------------------------------------------------------------------
+
+    @property
+    def messages(self) -> int:
+        """How many messages are visible, before roles are merged."""
+        return self.tally.messages
+
+    @cached_property
+    def tokens(self) -> int:
+        """What the next request takes, system and tools included."""
+        return self._total(TOKENS)
+
+    @cached_property
+    def size(self) -> int:
+        """The same in the unit of the policy. Only tokens count system and tools in."""
+        return self._total(self.unit)
+
+    @cached_property
+    def room(self) -> int:
+        """The most that a request may take, in the unit of the policy."""
+        return int(self.budget.room * self._rate)
+
+    def amount(self, amount: Amount) -> int:
+        """An amount of the policy, in its unit."""
+        return amount.of(self.room, self.budget.window * self._rate)
+
+    def chars(self, amount: Amount) -> int:
+        """An amount of the policy that is given in characters whatever its unit."""
+        factor = CHARS_A_TOKEN
+        return amount.of(self.budget.room * factor, self.budget.window * factor)
+
+    def size_of(self, part: Part) -> int:
+        """What a part takes, in the unit of the policy."""
+        return self._measured(part, self.unit)
+
+    def size_of_step(self, step: Step) -> int:
+        """What a step takes."""
+        return sum(map(self.size_of, step.parts))
+
+    @cached_property
+    def _rate(self) -> float:
+        """The unit of the policy for each token."""
+        return 1.0 if self.unit is TOKENS else self.size / max(1, self.tokens)
+
+    def _total(self, unit: Unit) -> int:
+        if self._before is not None:
+            return self._before._total(unit) - self._freed(unit)
+        if unit is TOKENS:
+            return self._counted() if self.budget.used is None else self.budget.used
+        return self._summed(unit)
+
+    def _counted(self) -> int:
+        fixed = sum(estimate(part) for part in self._settings())
+        return self._scaled(TOKENS, fixed + self._summed(TOKENS))
+
+    def _summed(self, unit: Unit) -> int:
+        known = self.tally.sizes.get(unit.name)
+        total = sum(part.size(unit) for part in self.parts) if known is None else known
+        return total + unit.message * self.messages
+
+    def _freed(self, unit: Unit) -> int:
+        """What the edits since the window before took away."""
+        assert self._before is not None
+        old, new = set(self._before.parts), set(self.parts)
+        gone = sum(self._measured(part, unit) for part in old - new)
+        come = sum(self._measured(part, unit) for part in new - old)
+        return gone - come + unit.message * (self._before.messages - self.messages)
+
+    def _measured(self, part: Part, unit: Unit) -> int:
+        return self._scaled(unit, part.size(unit))
+
+    def _scaled(self, unit: Unit, size: int) -> int:
+        return ceil(size * self.budget.scale) if unit is TOKENS else size
+
+    def _settings(self) -> Iterator[Any]:
+        if self.view.system:
+            yield self.view.system.get("system")
+        if self.view.tools:
+            yield self.view.tools.get("tools")
+
+    # -- what is there -----------------------------------------------------------------------
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What is visible, in the order of the lineage."""
+        return tuple(self._parts[: self.tally.parts])
+
+    @cached_property
+    def results(self) -> tuple[Part, ...]:
+        """The results among the parts."""
+        return tuple(part for part in self.parts if part.is_result)
+
+    @property
+    def batch(self) -> tuple[Part, ...]:
+        """The results of the newest message, if nothing else stands behind them."""
+        found: list[Part] = []
+        numbers: set[int] = set()
+        for at in range(self.tally.parts - 1, -1, -1):
+            part = self._parts[at]
+            numbers |= {self._numbers[at]} if part.is_result else set()
+            if part.item.kind not in ("result", "attachment") or len(numbers) > 1:
+                break
+            if part.is_result:
+                found.append(part)
+        return tuple(reversed(found))
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The smallest stretches that may be cut off, in the order of the lineage."""
+        return steps_of(self.parts, self._numbers, self._waiting)
+
+    def tools(self, part: Part) -> frozenset[str]:
+        """The tools whose results a part holds; an empty name where a call is not visible."""
+        return frozenset(self._tools.get(call, "") for call in part.calls)
+
+    def arguments(self, part: Part) -> dict[str, Any]:
+        """The arguments of the call that a result answers."""
+        return self._inputs.get(part.calls[0], {}) if part.calls else {}
+
+    def live(self, tools: Iterable[str] = (), exclude: Iterable[str] = ()) -> int:
+        """How many results of these tools, or of all, still show something of their content."""
+        named, left_out = set(tools), set(exclude)
+        return sum(
+            count
+            for tool, count in self.tally.live.items()
+            if (not named or tool in named) and tool not in left_out
+        )
+
+    def seen(self, part: Part) -> bool:
+        """Whether the model has answered behind a part."""
+        return part in self._read
+
+    @cached_property
+    def size_before_unread(self) -> int:
+        """The size of the parts that the model has answered; the rest no summary can take out."""
+        return sum(map(self.size_of, self.parts[: self._unread_from]))
+
+    def older_than(self, size: int) -> tuple[Part, ...]:
+        """The parts but the newest ones that take this size together, the oldest first."""
+        for at in range(len(self.parts) - 1, -1, -1):
+            size -= self.size_of(self.parts[at])
+            if size < 0:
+                return self.parts[: at + 1]
+        return ()
+
+    def age(self, part: Part) -> int:
+        """How many turns of a person have begun behind a part."""
+        return self._ages[part]
+
+    def ranges(self, steps: Iterable[Step]) -> tuple[Range, ...]:
+        """The versions that an edit must cover to take steps out, in the order of the lineage.
+
+        What stands between two steps that follow one another is taken along; what is pinned never.
+        """
+        lineage = self.view.layout.lineage
+        places: list[Range] = []
+        last: Step | None = None
+        for step in steps:
+            own = [_places(lineage, span) for part in step.parts for span in part.spans]
+            begin = _places(lineage, step.parts[0].spans[0])[0]
+            end = _places(lineage, step.parts[-1].spans[0])[1]
+            if last is not None and last.end == step.start:
+                begin = _places(lineage, last.parts[-1].spans[0])[1]
+            places += [(begin, end), *own]
+            last = step
+        return tuple(self._without_pins(_versions(lineage, _union(places))))
+
+    def handle(self, version: int) -> str:
+        """The text that leads to the full content of an event."""
+        return f"foldlog:{self.view.session}/{version}"
+
+    def saved(self, part: Part) -> tuple[str, tuple[File, ...]]:
+        """Where the full content of a result can be found; and the file that should be there."""
+        if self._folder is None:
+            return self.handle(part.version), ()
+        file = result_file(self._folder, part)
+        return file.path, (file,)
+
+    def transcript(self) -> tuple[str, tuple[File, ...]]:
+        """Where all that is seen now can be found; and the file that should be there."""
+        if self._folder is None:
+            return self.handle(self.receipt), ()
+        messages = render(self.view, open="keep")["messages"]
+        file = transcript_file(self._folder, self.view.session, self.receipt, messages)
+        return file.path, (file,)
+
+    @property
+    def receipt(self) -> int:
+        """The version that ``snapshot.taken`` will have: what stood there before the plan."""
+        first = self
+        while first._before is not None:
+            first = first._before
+        return first.view.version + 1
+
+    # -- what must stay ----------------------------------------------------------------------
+
+    @cached_property
+    def pins(self) -> frozenset[int]:
+        """The versions that no edit may touch."""
+        return frozenset(self.view.pins)
+
+    @cached_property
+    def request(self) -> int | None:
+        """The version of the request that is being worked on; None where there is none.
+
+        The host says it in its state; else it is what a person said last.
+        """
+        held = self.view.state(REQUEST)
+        version = held.get("version") if isinstance(held, dict) else held
+        if isinstance(version, int) and version in self.view.layout.lineage:
+            return version
+        return self.tally.spoken
+
+    @property
+    def request_content(self) -> Content | None:
+        """Its content, verbatim."""
+        if self.request is None:
+            return None
+        return content_of(self.view.event(self.request).data.get("content"))
+
+    def may_change(self, part: Part) -> bool:
+        """Whether a part may be shown differently: it is no pin and not the active request."""
+        return part.version not in self.pins and part.version != self.request
+
+    def may_hide(self, step: Step, *, unseen: bool = False) -> bool:
+        """Whether a step may be taken out: nothing in it is pinned, open, or waits to be read.
+
+        Args:
+            unseen: What waits to be read may go as well; what is open never.
+        """
+        if step.open or any(version in self.pins for version in step.versions):
+            return False
+        return unseen or not self.is_unseen(step)
+
+    def is_unseen(self, step: Step) -> bool:
+        """Whether something in it waits for the model to read it, or for a result."""
+        return step.open or step.end > self._unread_from
+
+    def loops(self, part: Part) -> bool:
+        """Whether a part belongs to the tool loop that goes on: it may need its thinking."""
+        return part in self._loop
+
+    def shows_request(self, parts: Iterable[Part]) -> bool:
+        """Whether the active request can be read in some of the parts, verbatim."""
+        return any(self._is_request(part) for part in parts)
+
+    def _is_request(self, part: Part) -> bool:
+        if self.request is None:
+            return False
+        if part.version == self.request:
+            return part.whole
+        data = part.event.data if part.event else {}
+        return data.get("request") == self.request and part.item.kind in ("summary", "attachment")
+
+    # -- worked out once ---------------------------------------------------------------------
+
+    @cached_property
+    def _unread_from(self) -> int:
+        """The index of the first part of what the model has not answered yet."""
+        own = self._of_last_reply
+        if not own:
+            return 0
+        calls = any(kind(b) == CALL for at in own for b in self.parts[at].blocks)
+        return min(own) if calls else max(own) + 1
+
+    @cached_property
+    def _of_last_reply(self) -> tuple[int, ...]:
+        """The indexes of the parts of the newest message that the model wrote."""
+        last, count = self.tally.last_reply, self.tally.parts
+        return tuple(at for at, n in enumerate(self._numbers[:count]) if n == last)
+
+    @cached_property
+    def _read(self) -> frozenset[Part]:
+        return frozenset(self.parts[: self._unread_from])
+
+    @cached_property
+    def _loop(self) -> frozenset[Part]:
+        """What stands behind the last thing a person said, if the model is not done with it."""
+        if self._unread_from > max(self._of_last_reply, default=0):
+            return frozenset()
+        return frozenset(part for part in self.parts if not self._ages[part])
+
+    @cached_property
+    def _waiting(self) -> set[int]:
+        seen = joined([part.item for part in self.parts])
+        return {call.version for call in waiting(seen) if kind(call.block) == CALL}
+
+    @cached_property
+    def _ages(self) -> dict[Part, int]:
+        ages, turns = {}, 0
+        for part in reversed(self.parts):
+            ages[part] = turns
+            turns += speaks(part.event)
+        return ages
+
+    @cached_property
+    def _inputs(self) -> dict[str, dict[str, Any]]:
+        return {
+            str(block.get("id")): block["input"]
+            for part in self.parts
+            if part.is_reply
+            for block in part.blocks
+            if kind(block) == CALL and isinstance(block.get("input"), dict)
+        }
+
+    def _without_pins(self, ranges: Iterable[Range]) -> Iterator[Range]:
+        for first, last in ranges:
+            for pin in sorted(pin for pin in self.pins if first <= pin <= last):
+                if first < pin:
+                    yield first, pin - 1
+                first = pin + 1
+            if first <= last:
+                yield first, last
+
+
+def _places(lineage: Lineage, span: Range) -> Range:
+    return lineage.place(span[0]) or 0, lineage.place(span[1]) or 0
+
+
+def _union(places: Iterable[Range]) -> Iterator[Range]:
+    """Intervals, those that overlap or touch made one."""
+    found: list[Range] = []
+    for start, end in sorted(places):
+        if found and start <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    yield from found
+
+
+def _versions(lineage: Lineage, places: Iterable[Range]) -> Iterator[Range]:
+    """The ranges of versions between places; those that only a gap divides are one."""
+    found: list[Range] = []
+    for start, end in places:
+        place = 0
+        for first, last in lineage.ranges:
+            low, high = max(start, place), min(end, place + last - first)
+            if low <= high:
+                _join(lineage, found, (first + low - place, first + high - place))
+            place += last - first + 1
+    yield from found
+
+
+def _join(lineage: Lineage, found: list[Range], part: Range) -> None:
+    before = found[-1] if found else None
+    if before and before[1] < part[0] and not lineage.within(before[1] + 1, part[0] - 1):
+        found[-1] = (before[0], part[1])
+    else:
+        found.append(part)
