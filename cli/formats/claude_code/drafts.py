@@ -41,6 +41,8 @@ class Drafts:
     def at(self, line: Line) -> None:
         """What is written from here on happened when the line did; without a time, as before."""
         time = line.get("timestamp")
+        if time is None and isinstance(line.get("snapshot"), dict):
+            time = line["snapshot"].get("timestamp")
         if isinstance(time, str):
             self._occurred = time
 

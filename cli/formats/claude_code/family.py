@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from foldlog.cli.formats.claude_code.tree import seconds
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -16,6 +18,9 @@ TASK_TOOLS = ("Task", "Agent")
 
 CANDIDATES = 20
 """So many sessions of the same folder and time are looked through for the start of a copy."""
+
+MARGIN = 60.0
+"""Seconds before and after a session that still count as its time: lines are not in its order."""
 
 
 class Task(NamedTuple):
@@ -112,22 +117,58 @@ def tasks_of(event: Event) -> list[Task]:
     return tasks_in(line)
 
 
-def holder_of(store: EventStore, root: str, records: Iterable[Record], session: str) -> str | None:
+class Holder(NamedTuple):
+    """A session that holds a line.
+
+    Attributes:
+        session: Its id.
+        source: The session id that its lines name.
+    """
+
+    session: str
+    source: str | None
+
+
+def begins_copied(records: Iterable[Record], root: str) -> bool:
+    """Whether a root was copied from another session: the program wrote a line of its own before
+    it, at a later time. Without such a line it may have been."""
+    before = None
+    for record in records:
+        time = _time(record)
+        if record.value and record.value.get("uuid") == root:
+            return before is None or time is None or before > time
+        before = before or time
+    return False
+
+
+def holder_of(
+    store: EventStore, root: str, records: Iterable[Record], session: str
+) -> Holder | None:
     """The recorded session that holds a line, among those of the same folder and time."""
-    line = next(r.value for r in records if r.value and r.value.get("uuid") == root)
-    cwd, when = line.get("cwd"), line.get("timestamp")
-    if not isinstance(when, str):
+    record = next(r for r in records if r.value and r.value.get("uuid") == root)
+    when = _time(record)
+    if when is None or record.value is None:
         return None
+    cwd = record.value.get("cwd")
     likely = [
         info.session
         for info in store.sessions()
         if info.session != session
         and info.parent_kind != "subagent"
         and info.cwd == cwd
-        and info.started <= when <= info.last
+        and seconds(info.started) - MARGIN <= seconds(when) <= seconds(info.last) + MARGIN
     ]
-    return next((name for name in likely[:CANDIDATES] if _holds(store, name, root)), None)
+    found = (_held_by(store, name, root) for name in likely[:CANDIDATES])
+    return next((holder for holder in found if holder is not None), None)
 
 
-def _holds(store: EventStore, session: str, uuid: str) -> bool:
-    return any(uuid_of(event) == uuid for event in store.read(session))
+def _held_by(store: EventStore, session: str, uuid: str) -> Holder | None:
+    for event in store.read(session):
+        if uuid_of(event) == uuid:
+            return Holder(session, event.meta.get("line", event.data).get("sessionId"))
+    return None
+
+
+def _time(record: Record) -> str | None:
+    time = record.value.get("timestamp") if record.value else None
+    return time if isinstance(time, str) else None

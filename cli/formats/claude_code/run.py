@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code import family
+from foldlog.cli.formats.claude_code.family import Holder
 from foldlog.cli.formats.claude_code.files import FORMAT, FileImport
 from foldlog.cli.formats.report import ImportReport, LineNote
 
@@ -34,19 +35,26 @@ class Run:
         self.store = store
         self.progress = progress
         self.dry_run = dry_run
-        self._roots: dict[str, str] = {}
+        self._roots: dict[str, Holder] = {}
         self._tasks: dict[str, list[Task]] = {}
 
     def import_all(self, found: Iterable[Source]) -> Iterator[ImportReport]:
         """Import files in this order: a session before its subagents and its copies."""
         for source in found:
             if source.skip is None:
-                with _no_collections():
-                    report = FileImport(self, source).report()
-                yield report
+                yield self._import(source)
             else:
                 notice = LineNote(0, source.skip)
                 yield ImportReport(str(source.path), FORMAT, None, notices=(notice,))
+
+    def _import(self, source: Source) -> ImportReport:
+        """Import one file. One that cannot be read does not keep others from being imported."""
+        try:
+            with _no_collections():
+                return FileImport(self, source).report()
+        except OSError as error:
+            note = LineNote(0, f"the file cannot be read: {error.strerror}")
+            return ImportReport(str(source.path), FORMAT, None, rejected=(note,))
 
     def origin(self, session: str) -> dict[str, Json] | None:
         """Where a session came from; None when there is no such session."""
@@ -57,15 +65,20 @@ class Run:
 
     def kind(self, session: str) -> str | None:
         """The kind of a session's parent, empty without one; None when there is no such session."""
-        if not self.store.exists(session):
-            return None
+        return str(self._parent(session).get("kind", "")) if self.store.exists(session) else None
+
+    def _stems_from(self, session: str, other: str) -> bool:
+        return self.store.exists(session) and self._parent(session).get("session") == other
+
+    def _parent(self, session: str) -> dict[str, Json]:
         parent = self.store.get(session, 1).data.get("parent")
-        return str(parent.get("kind")) if isinstance(parent, dict) else ""
+        return parent if isinstance(parent, dict) else {}
 
     def remember(self, session: str, records: Sequence[Record]) -> None:
         """Later files may be copies of this one: they begin with one of its roots."""
+        ids = family.session_ids(records)
         for uuid in family.roots(records):
-            self._roots.setdefault(uuid, session)
+            self._roots.setdefault(uuid, Holder(session, ids[0] if ids else None))
 
     def copied_from(self, records: Sequence[Record], session: str) -> dict[str, Json] | None:
         """The session that a file's lines were copied from, or that it continues, as
@@ -109,12 +122,16 @@ class Run:
         return parent if version is None else {**parent, "version": version}
 
     def _forked_from(self, records: Sequence[Record], session: str) -> str | None:
-        """The session that has the first root of these lines as well."""
+        """The session that these lines were copied from: it has their first root as well."""
         root = next(iter(family.roots(records)), None)
-        if root is None:
+        ids = family.session_ids(records)
+        if root is None or not ids:
             return None
-        known = self._roots.get(root) or family.holder_of(self.store, root, records, session)
-        return known if known != session else None
+        holder = self._roots.get(root) or family.holder_of(self.store, root, records, session)
+        if holder is None or holder.session == session or self._stems_from(holder.session, session):
+            return None
+        same_file = holder.source == ids[0]
+        return holder.session if same_file or family.begins_copied(records, root) else None
 
 
 @contextmanager

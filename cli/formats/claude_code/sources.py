@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ NO_SESSIONS = ("agent-acompact-", "agent-afork")
 """Names of transcripts that the program keeps for itself: the summarizer's, a fork's."""
 
 DETECT_BYTES = 1 << 16
+
+_TIME = re.compile(rb'"timestamp":\s*"([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +80,25 @@ def default_locations() -> list[Path]:
 def detect(path: Path) -> bool:
     """Whether a file is a transcript, or a folder holds one."""
     if path.is_dir():
-        return any(detect(file) for file in _files_in(path))
-    if path.suffix not in (".jsonl", ".json"):
-        return False
+        return any(_is_transcript(file, _head(file)) for file in _files_in(path))
+    return path.suffix in (".jsonl", ".json") and _is_transcript(path, _head(path))
+
+
+def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        content = file.read(DETECT_BYTES)
+        return file.read(DETECT_BYTES)
+
+
+def _is_transcript(path: Path, content: bytes) -> bool:
+    """Whether a file that begins like this is a transcript."""
     if not content.strip(b"\0\r\n\t ") and path.suffix == ".jsonl":
         return True  # a session that has not begun
     if path.suffix == ".json":
         return b'"loglines"' in content
-    return _is_transcript(content)
+    return _has_known_lines(content)
 
 
-def _is_transcript(content: bytes) -> bool:
+def _has_known_lines(content: bytes) -> bool:
     """Whether a line there is of a known type. The first line may be longer than what was read."""
     types = (r.value.get("type") for r in read(content).records if r.value is not None)
     if any(kind in LINE_TYPES for kind in types):
@@ -98,16 +107,32 @@ def _is_transcript(content: bytes) -> bool:
 
 
 def find(path: Path) -> list[Source]:
-    """The transcripts at a path: sessions before their subagents.
+    """The transcripts at a path: sessions before their subagents and their copies.
 
     A file that is named itself is imported whatever it is; in a folder, files that are no sessions
     are passed over. With a session's file come the subagents from its folder.
     """
     if not path.is_dir():
         named = Source(path, _owner(path))
-        return [named, *(_classified(file) for file in _files_in(named.folder) if detect(file))]
-    found = [_classified(file) for file in _files_in(path) if detect(file)]
-    return sorted(found, key=lambda source: source.is_named_agent)
+        return [named, *_found_in(named.folder)]
+    return _found_in(path)
+
+
+def _found_in(folder: Path) -> list[Source]:
+    """The transcripts in a folder. What a copy was made from began before it, or with it."""
+    heads = ((file, _head(file)) for file in _files_in(folder))
+    found = [
+        ((file.name.startswith("agent-"), b'"forkedFrom"' in head, _began(head)), file)
+        for file, head in heads
+        if _is_transcript(file, head)
+    ]
+    return [_classified(file) for _, file in sorted(found)]
+
+
+def _began(content: bytes) -> bytes:
+    """The first time that a file tells."""
+    found = _TIME.search(content)
+    return found[1] if found else b""
 
 
 def _files_in(folder: Path) -> Iterator[Path]:

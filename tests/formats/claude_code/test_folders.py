@@ -242,6 +242,41 @@ class TestCopies:
         shared = store.get(parent["session"], parent["version"])
         assert (shared.meta.get("line") or shared.data)["uuid"]
 
+    def test_in_a_folder_the_original_comes_first(self, store: EventStore, tmp_path: Path) -> None:
+        shutil.copytree(PARENT, tmp_path / "z")
+        shutil.copytree(BRANCH, tmp_path / "a")
+        shutil.copytree(BIG, tmp_path / "y")
+        shutil.copy(CLAUDE / "gen_v332_fork_session_after_compact.jsonl", tmp_path)
+        list(import_path(store, tmp_path))
+        parents = {info.session: info.parent for info in store.sessions()}
+        assert parents == {
+            BRANCH_ID: "cccccccc-1111-4111-8111-111111111111",
+            "cccccccc-1111-4111-8111-111111111111": None,
+            "gen_v332_fork_session_after_compact": "11111111-1111-4111-8111-111111111111",
+            "11111111-1111-4111-8111-111111111111": None,
+        }
+
+    def test_a_parent_that_is_imported_later_is_no_copy_of_its_branch(
+        self, store: EventStore
+    ) -> None:
+        list(import_path(store, BRANCH))
+        list(import_path(store, PARENT))
+        assert store.session(BRANCH_ID).parent == "cccccccc-1111-4111-8111-111111111111"
+        assert store.session("cccccccc-1111-4111-8111-111111111111").parent is None
+
+    def test_a_session_that_forks_later_is_no_copy_of_its_fork(self, store: EventStore) -> None:
+        report_of(store, CLAUDE / "gen_v332_fork_session_after_compact.jsonl")
+        list(import_path(store, BIG))
+        assert store.session("11111111-1111-4111-8111-111111111111").parent is None
+
+    def test_a_file_that_was_copied_is_a_copy(self, store: EventStore, tmp_path: Path) -> None:
+        path = CLAUDE / "omp_small_2.1.205.jsonl"
+        report_of(store, path)
+        shutil.copy(path, tmp_path / "backup.jsonl")
+        report_of(store, tmp_path / "backup.jsonl")
+        parent = started(store, "backup")["parent"]
+        assert (parent["kind"], parent["session"]) == ("copy", "omp_small_2.1.205")
+
     def test_a_fork_is_known_by_the_line_it_begins_with(self, store: EventStore) -> None:
         list(import_path(store, BIG))
         report = report_of(store, CLAUDE / "gen_v332_fork_session_after_compact.jsonl")
@@ -302,6 +337,26 @@ class TestBeside:
         list(import_path(store, path))
         assert store.session("s").title == "mine"
         assert [report.new for report in import_path(store, path)] == [0]
+
+
+class TestUnreadable:
+    def test_a_file_that_cannot_be_read_does_not_keep_others_out(
+        self, store: EventStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("a", "b"):
+            write(tmp_path / f"{name}.jsonl", {"type": "mode", "mode": name})
+        read = Path.read_bytes
+
+        def refuse(path: Path) -> bytes:
+            if path.name == "a.jsonl":
+                raise PermissionError(13, "Permission denied")
+            return read(path)
+
+        monkeypatch.setattr(Path, "read_bytes", refuse)
+        refused, read_all = import_path(store, tmp_path)
+        assert refused.session is None
+        assert refused.rejected[0].reason == "the file cannot be read: Permission denied"
+        assert (read_all.session, read_all.rejected) == ("b", ())
 
 
 class TestNotices:
