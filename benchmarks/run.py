@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import corpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from benchmarks.measure import Facts
 
@@ -29,7 +30,6 @@ PEERS_ENV = HERE / ".venv-peers"
 REQUIREMENTS = HERE / "peers.txt"
 PATIENCE = 300
 """Seconds after which a measurement is given up."""
-
 
 ROUGH = 1.5
 """A round whose raw median is so many times the best was disturbed by others."""
@@ -41,9 +41,17 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much a run does: messages, rounds."""
+    """How much a run does.
 
-    messages: int
+    Attributes:
+        rounds: How often a measurement is repeated.
+        bulk: Messages in one transaction.
+        long: Messages of the long session.
+        writers: Messages of each of the writing processes.
+        disk: The lengths whose bytes on disk are told.
+        starts: How often a command is started.
+    """
+
     rounds: int
     bulk: int
     long: int
@@ -52,8 +60,8 @@ class Sizes:
     starts: int
 
 
-FULL = Sizes(1_000, 5, 10_000, 100_000, 500, (100, 1_000, 10_000, 100_000), 15)
-QUICK = Sizes(1_000, 3, 5_000, 20_000, 200, (100, 1_000, 10_000), 7)
+FULL = Sizes(5, 10_000, 100_000, 500, (100, 1_000, 10_000, 100_000), 15)
+QUICK = Sizes(3, 5_000, 20_000, 200, (100, 1_000, 10_000), 7)
 
 
 @dataclass
@@ -83,8 +91,17 @@ class Run:
         return peers_python()
 
     def fresh(self) -> Path:
-        """An empty folder for one store."""
+        """An empty folder for one store, kept to the end of the run."""
         return Path(tempfile.mkdtemp(dir=self.folder))
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """An empty folder for one measurement: some peers write gigabytes."""
+        folder = self.fresh()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def filled(self, store: str, count: int) -> Path:
         """The folder of a store that holds the first messages."""

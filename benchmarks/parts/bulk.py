@@ -34,8 +34,7 @@ def run(run: Run) -> Report:
     for _ in range(run.sizes.rounds):
         for name, found in rounds.items():
             try:
-                place = {"corpus": run.corpus, "folder": run.fresh()}
-                found.append(run.call("parts.bulk:fill", store=name, **place, count=count))
+                found.append(one(run, name))
             except Failed as failure:
                 failed[name] = str(failure)
     speed = {name: count / medians(found, "seconds") for name, found in rounds.items() if found}
@@ -47,16 +46,13 @@ def run(run: Run) -> Report:
     return Report([speed_row(run, speed["foldlog"], speed["raw"])], [table])
 
 
+def one(run: Run, store: str, **more: Any) -> Facts:
+    with run.scratch() as folder:
+        place = {"store": store, "corpus": run.corpus, "folder": folder}
+        return run.call("parts.bulk:fill", **place, count=run.sizes.bulk, **more)
+
+
 def speed_row(run: Run, ours: float, raw: float) -> Row:
     what = f"bulk, {run.sizes.bulk:,} events in one transaction (speed)"
     row = Row(what, rate(ours), rate(raw), ours / raw, 0.5, at_least=True)
-    return row.explained(
-        lambda: run.call(
-            "parts.bulk:fill",
-            store="foldlog",
-            corpus=run.corpus,
-            folder=run.fresh(),
-            count=run.sizes.bulk,
-            profile=True,
-        )
-    )
+    return row.explained(lambda: one(run, "foldlog", profile=True))
