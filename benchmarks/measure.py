@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import resource
 import statistics
 import sys
 import time
@@ -36,14 +35,11 @@ class Watch:
 
 
 def summary(seconds: Sequence[float]) -> Facts:
-    """Median, 95th percentile, worst, and the medians of the first and of the last tenth."""
-    tenth = max(1, len(seconds) // 10)
+    """Median, 95th percentile and worst."""
     return {
         "median": statistics.median(seconds),
         "p95": sorted(seconds)[int(len(seconds) * 0.95)],
         "worst": max(seconds),
-        "first": statistics.median(seconds[:tenth]),
-        "last": statistics.median(seconds[-tenth:]),
     }
 
 
@@ -63,5 +59,7 @@ def peak_memory() -> int:
     if status.exists():  # here ru_maxrss would begin with the peak of the process that started us
         found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
         return int(found[1]) * 1024 if found else 0
+    import resource  # not on Windows
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -12,6 +12,7 @@ import orjson
 
 from benchmarks import corpus as sessions
 from benchmarks.measure import Facts, Watch, settle, size, summary
+from benchmarks.parts.bulk import fill
 from benchmarks.run import Failed, Run, medians
 from benchmarks.stores import PEERS, find
 from benchmarks.table import Report, Row, Table, duration
@@ -77,6 +78,21 @@ async def read_back(tested: Store, twin: Store, units: int) -> Facts:
     ours = [await timed(tested.load) for _ in range(3)]
     theirs = [await timed(twin.load) for _ in range(3)]
     return {"read": summary(ours)["median"] / summary(theirs)["median"]}
+
+
+async def growth(corpus: Path, folder: Path, begin: int, count: int) -> Facts:
+    """Append messages to a session that has ``begin`` of them and to a new one, in turns."""
+    (folder / "long").mkdir()
+    (folder / "new").mkdir()
+    await fill("foldlog", corpus, folder / "long", begin)
+    kind = find("foldlog")
+    long, new = kind(folder / "long"), kind(folder / "new")
+    seconds: dict[str, list[float]] = {"long": [], "new": []}
+    for message in sessions.read(corpus, count, skip=begin):
+        native = long.native(message)
+        seconds["long"].append(await timed(long.append, native))
+        seconds["new"].append(await timed(new.append, native))
+    return {name: summary(times)["median"] for name, times in seconds.items()}
 
 
 def alone(store: str, corpus: Path, folder: Path, count: int) -> Facts:
@@ -198,13 +214,14 @@ def own_rows(ours: Facts, normal: Facts, synced: float | None) -> list[Row]:
 
 
 def long_session(run: Run) -> Row:
-    """Whether appends slow down as a session grows."""
-    facts = in_turns(run, "foldlog", run.sizes.long)
-    own, raw = facts["own"], facts["raw"]
+    """Whether appends slow down as a session grows: a long one and a new one, in turns."""
+    count = run.sizes.long // 10
+    with run.scratch() as folder:
+        place = {"corpus": run.corpus, "folder": folder}
+        facts = run.call("parts.append:growth", **place, begin=run.sizes.long - count, count=count)
     what = f"last tenth of {run.sizes.long:,} appends beside the first"
-    ours = f"{duration(own['last'])} (raw {duration(raw['last'])})"
-    theirs = f"{duration(own['first'])} (raw {duration(raw['first'])})"
-    return Row(what, ours, theirs, own["last"] / own["first"], 1.2)
+    long, new = facts["long"], facts["new"]
+    return Row(what, duration(long), duration(new), long / new, 1.2)
 
 
 def profile(run: Run) -> Facts:
