@@ -10,6 +10,7 @@ from foldlog.cli.formats.claude_code import family
 from foldlog.cli.formats.claude_code.family import Holder
 from foldlog.cli.formats.claude_code.files import FORMAT, FileImport
 from foldlog.cli.formats.report import ImportReport, LineNote
+from foldlog.eventstore.errors import VersionConflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.report import Progress
     from foldlog.eventstore import EventStore
     from foldlog.eventstore.events import Json
+
+ATTEMPTS = 3
+"""So often a file is tried when another process appends to its session at the same time."""
 
 
 class Run:
@@ -51,10 +55,20 @@ class Run:
         """Import one file. One that cannot be read does not keep others from being imported."""
         try:
             with _no_collections():
-                return FileImport(self, source).report()
+                return self._import_alone(source)
         except OSError as error:
             note = LineNote(0, f"the file cannot be read: {error.strerror}")
             return ImportReport(str(source.path), FORMAT, None, rejected=(note,))
+
+    def _import_alone(self, source: Source) -> ImportReport:
+        """Import one file; where another process imports it too, what it recorded is known the next
+        time."""
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return FileImport(self, source).report()
+            except VersionConflict:
+                continue
+        return FileImport(self, source).report()
 
     def origin(self, session: str) -> dict[str, Json] | None:
         """Where a session came from; None when there is no such session."""
