@@ -6,30 +6,51 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from foldlog.projections.compaction.decision import Summarize
 from foldlog.projections.compaction.errors import CandidateRefused, Refusal
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.messages_api import check
 from foldlog.projections.render import render
 
 
-def judge(before: Window, after: Window, *, whole: bool = False) -> None:
+def judge(before: Window, after: Window, asked: Summarize | None = None) -> None:
     """Refuse a candidate of an automatic policy that must not be recorded.
 
     Args:
         before: The window of the view as it is.
         after: The window of the view as it would be.
-        whole: The policy means to take what the model has not read yet (what is open, never).
+        asked: What was to be summarized: it may mean to take what the model has not read yet (what
+            is open, never), and says how small the view should be.
 
     Raises:
         CandidateRefused: The first check that failed: it breaks a rule of the Messages API, hides
             the active request or what is open or unseen, is not smaller, or is still over budget.
     """
     for why, look in CHECKS.items():
-        if whole and why == "hides_unseen":
+        if why == "hides_unseen" and asked is not None and asked.whole:
             continue
         problem = next(look(before, after), None)
         if problem:
             raise CandidateRefused(why, problem)
+    if asked is not None:
+        _is_enough(before, after, asked)
+
+
+def _is_enough(before: Window, after: Window, asked: Summarize) -> None:
+    """Refuse a summary that frees too little for its rule."""
+    most = before.tokens * (1 - asked.progress)
+    if after.tokens > most:
+        raise CandidateRefused(
+            "not_smaller",
+            f"{after.tokens} of {before.tokens} tokens are left, less than"
+            f" {asked.progress:.0%} came free. Nothing was recorded.",
+        )
+    if asked.target is not None and after.size > asked.target:
+        raise CandidateRefused(
+            "over_budget",
+            f"it would take {after.size} {after.unit.name}, the target is {asked.target}."
+            " Nothing was recorded.",
+        )
 
 
 def _breaks_rule(before: Window, after: Window) -> Iterator[str]:

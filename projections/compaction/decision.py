@@ -74,7 +74,9 @@ class Summarize:
         attempts: How often a model may be asked in one turn of the user.
         input_chars: The first and the last characters of the input that a model is given; None for
             all of it.
-        target: The most tokens that the view may take afterwards.
+        review: Whether a second call checks it.
+        progress: The share of the tokens that must come free.
+        target: The most that the view may take afterwards, in the unit of the policy.
         whole: It means to take what the model has not seen yet.
         files: What the frame names, where a policy materializes.
     """
@@ -94,6 +96,8 @@ class Summarize:
     max_tokens: int = 2_000
     attempts: int = 2
     input_chars: tuple[int, int] | None = None
+    review: bool = False
+    progress: float = 0.0
     target: int | None = None
     whole: bool = False
     files: tuple[File, ...] = ()

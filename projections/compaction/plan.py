@@ -154,7 +154,7 @@ class Plan:
         """
         after = (view or self.before.view).then(drafts)
         window = self.policy.reading().edited(self.before, after)
-        judge(self.before, window, whole=self.summarize is not None and self.summarize.whole)
+        judge(self.before, window, self.summarize)
         return window
 
     def moved(self, paths: Mapping[str, str]) -> Plan:

@@ -75,6 +75,7 @@ class Reading:
         self._messages = Messages()
         self._sizes = {self.unit.name: 0}
         self._live: Counter[str] = Counter()
+        self._turns = 0
         self._last_reply = -1
         self._spoken: int | None = None
 
@@ -97,6 +98,7 @@ class Reading:
                 self._last_reply = max(self._last_reply, number)
             if part.shown.kind != "cleared":
                 self._live.update(self._messages.tools.get(call, "") for call in part.calls)
+            self._turns += speaks(part.event)
             self._spoken = max(self._spoken or 0, _spoken(part)) or None
             if self.unit is not TOKENS:
                 self._sizes[self.unit.name] += part.size(self.unit)
@@ -105,7 +107,13 @@ class Reading:
         sizes = {} if self.unit is TOKENS else dict(self._sizes)
         live = Counter(self._live)
         return Tally(
-            len(self._parts), self._messages.count, sizes, live, self._last_reply, self._spoken
+            len(self._parts),
+            self._messages.count,
+            sizes,
+            live,
+            self._turns,
+            self._last_reply,
+            self._spoken,
         )
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction.parts import Part, server_pairs, speaks
-from foldlog.projections.exchanges import exchanges, loops_joined
+from foldlog.projections.exchanges import bonds, loop_bonds
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,8 @@ def _together(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
         first, _ = places.get(part.version, (at, at))
         places[part.version] = (first, at)
     events = list(_events(parts))
-    for exchange in loops_joined(exchanges(events), events):
-        known = [places[version] for version in exchange.versions]
-        yield min(first for first, _ in known), max(last for _, last in known)
+    for earlier, later in (*bonds(events), *loop_bonds(events)):
+        yield places[earlier][0], places[later][1]
     yield from places.values()
     yield from server_pairs(parts)
 

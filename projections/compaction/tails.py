@@ -21,6 +21,7 @@ class Tail:
         most: The most that it may take.
         least: It wants this size,
         messages: so many messages,
+        events: so many events,
         exchanges: so many exchanges,
         turns: so many turns of a person.
         at_turn: It begins with what a person said, or further behind.
@@ -29,6 +30,7 @@ class Tail:
     most: Amount
     least: Amount | None = None
     messages: int = 0
+    events: int = 0
     exchanges: int = 0
     turns: int = 0
     at_turn: bool = False
@@ -48,11 +50,13 @@ class Tail:
 
     def _wants(self, window: Window, taken: Sequence[Step], size: int) -> bool:
         """Whether something is missing that it should hold."""
-        if self.least is None and not (self.messages or self.exchanges or self.turns):
+        counts = (self.messages, self.events, self.exchanges, self.turns)
+        if self.least is None and not any(counts):
             return True
         return (
             (self.least is not None and size < window.amount(self.least))
             or sum(step.messages for step in taken) < self.messages
+            or sum(len(step.parts) for step in taken) < self.events
             or sum(step.is_exchange for step in taken) < self.exchanges
             or sum(step.spoken for step in taken) < self.turns
         )

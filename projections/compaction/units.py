@@ -33,11 +33,13 @@ class Unit:
         name: As a policy names it.
         item: The size of an item's content.
         message: What each message adds.
+        tokens: Whether it estimates tokens: then the whole is what the API counted, where it did.
     """
 
     name: str
     item: Callable[[Item], int]
     message: int
+    tokens: bool = False
 
 
 def dumped(value: Json) -> str:
@@ -76,14 +78,14 @@ def _quarters(content: Json) -> float:
     return len(dumped(content)) // 4
 
 
-TOKENS = Unit("tokens", lambda item: estimate(item.content), MESSAGE)
+TOKENS = Unit("tokens", lambda item: estimate(item.content), MESSAGE, tokens=True)
 CHARACTERS = Unit(
     "characters",
     lambda item: _listed(item.content, len),
     len('{"role": "user", "content": }') + SEPARATOR,
 )
 BYTES = Unit("bytes", lambda item: _listed(item.content, _bytes), CHARACTERS.message)
-QUARTERS = Unit("quarters", lambda item: int(_quarters(item.content) * 4 / 3), 0)
+QUARTERS = Unit("quarters", lambda item: int(_quarters(item.content) * 4 / 3), 0, tokens=True)
 
 UNITS = {unit.name: unit for unit in (TOKENS, CHARACTERS, BYTES, QUARTERS)}
 """By name, as a policy names its own."""

@@ -41,6 +41,7 @@ class Tally:
         messages: How many messages they form, before roles are merged.
         sizes: What all parts take, in the units that were counted.
         live: How many results of each tool are seen in some part of their own content.
+        turns: How many of them a person said.
         last_reply: The number of the newest message that the model wrote; -1 without one.
         spoken: The version of what a person said last; None where that is not visible.
     """
@@ -49,6 +50,7 @@ class Tally:
     messages: int
     sizes: dict[str, int]
     live: Counter[str]
+    turns: int
     last_reply: int
     spoken: int | None
 
@@ -99,7 +101,7 @@ class Window:
 
     @cached_property
     def size(self) -> int:
-        """The same in the unit of the policy. Only tokens count system and tools in."""
+        """The same in the unit of the policy. Only units of tokens count system and tools in."""
         return self._total(self.unit)
 
     @cached_property
@@ -127,18 +129,17 @@ class Window:
     @cached_property
     def _rate(self) -> float:
         """The unit of the policy for each token."""
-        return 1.0 if self.unit is TOKENS else self.size / max(1, self.tokens)
+        return 1.0 if self.unit.tokens else self.size / max(1, self.tokens)
 
     def _total(self, unit: Unit) -> int:
         if self._before is not None:
             return self._before._total(unit) - self._freed(unit)
-        if unit is TOKENS:
-            return self._counted() if self.budget.used is None else self.budget.used
-        return self._summed(unit)
-
-    def _counted(self) -> int:
-        fixed = sum(estimate(part) for part in self._settings())
-        return self._scaled(TOKENS, fixed + self._summed(TOKENS))
+        if not unit.tokens:
+            return self._summed(unit)
+        if self.budget.used is not None:
+            return self.budget.used
+        fixed = sum(estimate(setting) for setting in self._settings())
+        return self._scaled(unit, fixed + self._summed(unit))
 
     def _summed(self, unit: Unit) -> int:
         known = self.tally.sizes.get(unit.name)
@@ -157,7 +158,7 @@ class Window:
         return self._scaled(unit, part.size(unit))
 
     def _scaled(self, unit: Unit, size: int) -> int:
-        return ceil(size * self.budget.scale) if unit is TOKENS else size
+        return ceil(size * self.budget.scale) if unit.tokens else size
 
     def _settings(self) -> Iterator[Any]:
         if self.view.system:

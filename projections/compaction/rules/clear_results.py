@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.amounts import Amount
 from foldlog.projections.compaction.decision import Edits
 from foldlog.projections.compaction.parts import Part
 from foldlog.projections.compaction.rules.base import Changes, Rule, over, reached
+from foldlog.projections.compaction.units import dumped
 from foldlog.projections.compaction.window import Window
 
 CLEARED = "[Earlier tool result cleared; in full at {path}]"
@@ -29,6 +31,7 @@ class ClearResults(Rule):
         keep: The newest results that stay.
         keep_among: Whether those are counted among all results, or among those read.
         keep_turns: The newest turns of a person whose results stay.
+        keep_exchanges: The newest exchanges with results that stay.
         protect: The newest results that stay, by their size together.
         floor: Results up to so many characters stay.
         target: The size at which it stops; without one, everything goes that may.
@@ -39,6 +42,8 @@ class ClearResults(Rule):
         text: The placeholder; ``{path}`` leads to the content, ``{source}`` is the path or address
             that the call named, ``{tool}`` its name.
         via: ``server`` where the API is asked to do it.
+        recite: The key of the state that is put before the model once more when it acts, so that
+            what is left is read with the goal in mind.
     """
 
     kind: ClassVar[str] = "clear_results"
@@ -49,6 +54,7 @@ class ClearResults(Rule):
     keep: int = 3
     keep_among: Literal["all", "read"] = "all"
     keep_turns: int = 0
+    keep_exchanges: int = 0
     protect: Amount | None = None
     floor: int = 0
     target: Amount | None = None
@@ -58,6 +64,7 @@ class ClearResults(Rule):
     errors: bool = True
     text: str = CLEARED
     via: str | None = None
+    recite: str | None = None
 
     def decide(self, window: Window) -> Edits | None:
         reason = self._reason(window)
@@ -71,7 +78,15 @@ class ClearResults(Rule):
             changes.clear(part, self.text)
         if self._too_little(window, changes.freed):
             return None
-        return changes.edits(reason, self.via)
+        edits = changes.edits(reason, self.via)
+        return edits and replace(edits, attach=self._recited(window))
+
+    def _recited(self, window: Window) -> tuple[EventDraft, ...]:
+        value = window.view.state(self.recite) if self.recite else None
+        if not value:
+            return ()
+        content = value if isinstance(value, str) else dumped(value)
+        return (EventDraft("attachment.added", {"kind": self.recite, "content": content}),)
 
     def _reason(self, window: Window) -> str | None:
         """Which trigger is reached, for a person to read."""
@@ -103,8 +118,11 @@ class ClearResults(Rule):
         return (not self.tools or bool(tools & set(self.tools))) and not tools & set(self.exclude)
 
     def _old(self, window: Window, pool: list[Part]) -> list[Part]:
-        """Those that no newest turns and no newest size protect."""
-        old = [part for part in pool if window.age(part) >= self.keep_turns]
+        """Those that no newest turns, exchanges or size protect."""
+        answered = [step for step in window.steps if any(part.is_result for part in step.parts)]
+        newest = answered[-self.keep_exchanges :] if self.keep_exchanges else []
+        fresh = {part for step in newest for part in step.parts}
+        old = [p for p in pool if p not in fresh and window.age(p) >= self.keep_turns]
         if self.protect is None:
             return old
         left, young = window.amount(self.protect), set[Part]()
@@ -124,6 +142,6 @@ class ClearResults(Rule):
         yield from Rule.problems(self)
         if reached(self.target, self.trigger):
             yield "target", "must be below the trigger"
-        for name in ("keep", "keep_turns", "floor", "count", "idle"):
+        for name in ("keep", "keep_turns", "keep_exchanges", "floor", "count", "idle"):
             if (getattr(self, name) or 0) < 0:
                 yield name, "must not be negative"

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from foldlog.eventstore.errors import ContextError
 from foldlog.projections.compaction.amounts import Amount
 from foldlog.projections.compaction.decision import Summarize, filled
 from foldlog.projections.compaction.rules.base import Rule, reached
@@ -26,11 +27,13 @@ class SummarizeHistory(Rule):
 
     Attributes:
         trigger: Over this size.
+        history: Over this size without system and tools.
         events: With more than so many visible events.
+        turns: With more than so many visible turns of a person.
         asked_from: The model may ask for it from this size on.
         keep: The most that the newest, which stays, may take.
-        keep_messages, keep_exchanges, keep_turns: How much of it is wanted; without any of the
-            three, as much as ``keep`` allows.
+        keep_messages, keep_events, keep_exchanges, keep_turns: How much of it is wanted; without
+            any of them, as much as ``keep`` allows.
         at_turn: What stays begins with something that a person said.
         keep_first: So many messages at the beginning stay.
         user_messages: What a person said stays verbatim up to this size: the newest.
@@ -49,15 +52,22 @@ class SummarizeHistory(Rule):
         max_tokens: The most tokens of the reply.
         attempts: How often a model may be asked in one turn of the user.
         input_head, input_tail: Characters of the input, where not all of it is given.
-        target: The size that the view should have afterwards, in tokens.
+        review: A second call checks what the first wrote.
+        progress: The share of the tokens that must come free.
+        target: The size that the view should have afterwards. What stays and the longest summary
+            may always take their place.
+        exact: They may not: where what stays is over the target by itself, that is an error.
     """
 
     kind: ClassVar[str] = "summarize"
     trigger: Amount | None = None
+    history: Amount | None = None
     events: int | None = None
+    turns: int | None = None
     asked_from: Amount | None = None
     keep: Amount
     keep_messages: int = 0
+    keep_events: int = 0
     keep_exchanges: int = 0
     keep_turns: int = 0
     at_turn: bool = False
@@ -77,7 +87,10 @@ class SummarizeHistory(Rule):
     attempts: int = 2
     input_head: int = 0
     input_tail: int = 0
+    review: bool = False
+    progress: float = 0.0
     target: Amount | None = None
+    exact: bool = False
 
     def decide(self, window: Window) -> Summarize | None:
         reason = self._reason(window)
@@ -107,10 +120,26 @@ class SummarizeHistory(Rule):
             max_tokens=self.max_tokens.of(budget.room, budget.window),
             attempts=self.attempts,
             input_chars=(self.input_head, self.input_tail) if self.input_tail else None,
-            target=None if self.target is None else self.target.of(budget.room, budget.window),
+            review=self.review,
+            progress=self.progress,
+            target=self._target(window, steps),
             whole=self.whole,
             files=files,
         )
+
+    def _target(self, window: Window, steps: Sequence[Step]) -> int | None:
+        if self.target is None:
+            return None
+        target, unit = window.amount(self.target), window.unit.name
+        stays = window.size - sum(map(window.size_of_step, steps))
+        if not self.exact:
+            return max(target, stays + 2 * window.amount(self.max_tokens))
+        if stays > target:
+            raise ContextError(
+                f"what has to stay takes {stays} {unit} by itself, {target} are allowed: the newest"
+                " exchange is never split. Narrow the output of its tool calls. Nothing was done."
+            )
+        return target
 
     def _reason(self, window: Window) -> str | None:
         trigger = window.budget.trigger
@@ -123,8 +152,18 @@ class SummarizeHistory(Rule):
             return "the model asked for it" if window.size >= from_size else None
         if self.trigger is not None and window.size > window.amount(self.trigger):
             return f"{window.size} {window.unit.name}, {window.amount(self.trigger)} are allowed"
+        return self._counted(window)
+
+    def _counted(self, window: Window) -> str | None:
+        """The reason, where it is not the size of the whole."""
         if self.events is not None and window.tally.parts > self.events:
             return f"{window.tally.parts} events, {self.events} are allowed"
+        if self.turns is not None and window.tally.turns > self.turns:
+            return f"{window.tally.turns} turns, {self.turns} are allowed"
+        if self.history is not None and window.size > window.amount(self.history):
+            history = sum(map(window.size_of, window.parts))
+            if history > window.amount(self.history):
+                return f"the history takes {history} {window.unit.name}"
         return None
 
     def _covered(self, window: Window) -> tuple[Step, ...]:
@@ -138,11 +177,10 @@ class SummarizeHistory(Rule):
         return tuple(s for s in steps if s not in kept and window.may_hide(s, unseen=unseen))
 
     def _tail(self, window: Window) -> int:
-        if self.whole and not (self.keep_messages or self.keep_exchanges or self.keep_turns):
-            return len(window.steps)
         tail = Tail(
             self.keep,
             messages=self.keep_messages,
+            events=self.keep_events,
             exchanges=self.keep_exchanges,
             turns=self.keep_turns,
             at_turn=self.at_turn,
