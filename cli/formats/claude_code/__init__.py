@@ -1,10 +1,14 @@
 """Claude Code: ``~/.claude/projects/<folder>/<session>.jsonl`` and what lies beside it.
 
-sources     which files there are            records    bytes → records
-run, files  one session for each file        tree       records → a tree of lines
-log         drafts → the store               resume     what the program would send
-transcript  what is known of a session       importing  lines → events
-lines       a line ↔ the event it becomes    exporting  events → lines
+sources      which files there are          records      bytes → records
+run, files   one session for each file      tree         records → a tree of lines
+family       whose child or copy it is      resume       what the program would send
+beside       what lies beside the file      transcript   what is known of a session
+notices      what a reader may want to      lines        a line ↔ the event it becomes
+             know                           importing    lines → events: where each hangs
+log, drafts  events on their way into       compaction   boundaries and summaries → edits
+             the store                      settling     the head, when all is read
+exporting    events → lines                 writing      lines for what was recorded live
 """
 
 from __future__ import annotations

@@ -339,6 +339,26 @@ class TestBeside:
         assert [report.new for report in import_path(store, path)] == [0]
 
 
+class TestTwoImporters:
+    def test_what_the_other_recorded_meanwhile_is_known(self, tmp_path: Path) -> None:
+        path = CLAUDE / "omp_small_2.1.205.jsonl"
+        mine, theirs = EventStore(tmp_path / "s.db"), EventStore(tmp_path / "s.db")
+        append = mine.append
+        calls = []
+
+        def interrupted(*args: Any, **options: Any) -> Any:
+            calls.append(args)
+            if len(calls) == 1:
+                report_of(theirs, path)
+            return append(*args, **options)
+
+        mine.append = interrupted  # type: ignore[method-assign]
+        report = report_of(mine, path)
+        assert report.new == 0
+        assert report.events == theirs.last("omp_small_2.1.205")
+        assert all(verdict.ok for verdict in theirs.verify())
+
+
 class TestUnreadable:
     def test_a_file_that_cannot_be_read_does_not_keep_others_out(
         self, store: EventStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
