@@ -155,9 +155,11 @@ class Importer:
         model = line["message"].get("model")
         if model in (None, SYNTHETIC_MODEL):
             return
+        reference = str(line.get("requestRef"))
+        for name, value in self.transcript.new_settings(reference).items():
+            self.drafts.before(f"{name}.set", {name: value})
         data = {"view": self.transcript.version, "purpose": "turn", "model": model}
-        reference = line.get("requestRef")
-        known = self.transcript.requests.get(reference) if isinstance(reference, str) else None
+        known = self.transcript.requests.get(reference)
         if known is not None:
             data |= {"id": reference, "params": known.get("params")}
         self.drafts.before("request.sent", data)

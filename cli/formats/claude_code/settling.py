@@ -68,7 +68,7 @@ def _go_along(drafts: Drafts, wanted: list[Node]) -> None:
     """Move along a path: the lines as a resume orders them, behind the compaction they have."""
     transcript = drafts.transcript
     base, rest = _base(transcript, wanted)
-    versions = [version for node in rest for version in _with_request(transcript, node)]
+    versions = [version for node in rest for version in _with_what_asked(transcript, node)]
     path = _path(transcript, base, versions)
     drafts.behind("head.moved", {"to": path[-1][1], "path": [list(part) for part in path]})
     _show_summaries_in_place(drafts, rest)
@@ -86,10 +86,12 @@ def _base(transcript: Transcript, wanted: list[Node]) -> tuple[tuple[Range, ...]
     return ((START, START),), wanted
 
 
-def _with_request(transcript: Transcript, node: Node) -> tuple[int, ...]:
+def _with_what_asked(transcript: Transcript, node: Node) -> range:
     """A reply's first line goes with the request that it answers."""
-    asked = node.version - 1 in transcript.requested
-    return (node.version - 1, node.version) if asked else (node.version,)
+    first = node.version
+    while first - 1 in transcript.asked:
+        first -= 1
+    return range(first, node.version + 1)
 
 
 def _path(transcript: Transcript, base: tuple[Range, ...], rest: list[int]) -> tuple[Range, ...]:

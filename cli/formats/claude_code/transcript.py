@@ -45,7 +45,7 @@ class Transcript:
         keys: The keys of the lines that are recorded.
         answered: The message ids of the replies so far.
         requests: What ``api-request`` lines say, by their id.
-        requested: The versions of the ``request.sent`` events.
+        asked: The versions of what goes with a reply that begins: its request and its settings.
         title: The title that is recorded.
         named: The title that the lines give.
     """
@@ -63,7 +63,9 @@ class Transcript:
         self.keys: set[str] = set()
         self.answered: set[str] = set()
         self.requests: dict[str, dict[str, Any]] = {}
-        self.requested: set[int] = set()
+        self.asked: set[int] = set()
+        self._shapes: dict[str, Mapping[str, Json]] = {}
+        self._settings: dict[int, Json] = {}
         self.fold = Fold()
         self._by_uuid: dict[str, Node] = {}
         self._by_version: dict[int, Node] = {}
@@ -146,12 +148,18 @@ class Transcript:
     def _take_request(self, data: Mapping[str, Json]) -> None:
         name = data.get("id")
         if isinstance(name, str):
-            self.requests[name] = {
-                key: data[key] for key in ("params", "querySource") if key in data
-            }
+            self.requests[name] = {key: data[key] for key in ("params", "shapeHash") if key in data}
+
+    def _take_shape(self, data: Mapping[str, Json]) -> None:
+        if isinstance(data.get("shapeHash"), str) and isinstance(data.get("shape"), dict):
+            self._shapes[data["shapeHash"]] = data["shape"]
 
     def _take_sent(self, data: Mapping[str, Json]) -> None:
-        self.requested.add(self.version)
+        self.asked.add(self.version)
+
+    def _take_setting(self, data: Mapping[str, Json]) -> None:
+        self.asked.add(self.version)
+        self._settings[self.version] = dict(data)
 
     def _take_title(self, data: Mapping[str, Json]) -> None:
         self.title = data.get("title") or self.title
@@ -242,11 +250,20 @@ class Transcript:
         layout = self.fold.layout()
         return pieces_of(layout.lineage, layout.painted, self._shown)
 
+    def new_settings(self, request: str) -> dict[str, Json]:
+        """What a recorded request was sent with, ``system`` and ``tools``, if that is new here."""
+        shape = self._shapes.get(self.requests.get(request, {}).get("shapeHash", ""), {})
+        settings = self.fold.layout().settings
+        held = [self._settings.get(version) for version in settings.values()]
+        named = {name: shape[name] for name in ("system", "tools") if shape.get(name)}
+        return {name: value for name, value in named.items() if {name: value} not in held}
+
     def is_idle(self, version: int) -> bool:
         """Whether a version may lie on any lineage and changes none: no line of the conversation,
-        no edit."""
+        no edit, no setting."""
         node = self._by_version.get(version)
-        return version not in self._edits and (node is None or not (node.sent or node.is_boundary))
+        counts = node is not None and (node.sent or node.is_boundary)
+        return not counts and version not in self._edits and version not in self._settings
 
     def _shown(self, stroke: Stroke) -> Shown:
         return shown_from_json(self._edits[stroke.edit][stroke.entry])
@@ -275,7 +292,10 @@ _TAKERS = {
     "view.edited": Transcript._take_edit,
     "request.sent": Transcript._take_sent,
     "claude.last-prompt": Transcript._take_last_prompt,
+    "system.set": Transcript._take_setting,
+    "tools.set": Transcript._take_setting,
     "claude.api-request": Transcript._take_request,
+    "claude.api-request-shape": Transcript._take_shape,
     **{f"claude.{kind}": Transcript._take_name for kind in TITLE_KEYS},
     "session.started": Transcript._take_title,
     "session.renamed": Transcript._take_title,

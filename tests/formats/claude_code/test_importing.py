@@ -340,6 +340,35 @@ class TestRequests:
         (sent,) = transcript.assistant("A1", requestRef="r").events("request.sent")
         assert (sent.data["id"], sent.data["params"]) == ("r", {"max_tokens": 9})
 
+    def shaped(self, transcript: Transcript) -> Transcript:
+        """Two requests of one shape, and a third of another."""
+        for name in "xy":
+            shape = {"system": [{"type": "text", "text": name}], "tools": [{"name": name}]}
+            transcript.line(type="api-request-shape", shapeHash=name, shape=shape)
+        for number, name in enumerate("xxy"):
+            transcript.user(f"U{number}").line(type="api-request", id=f"r{number}", shapeHash=name)
+            transcript.assistant(f"A{number}", requestRef=f"r{number}")
+        return transcript
+
+    def test_system_and_tools_are_set_when_they_are_new(self, transcript: Transcript) -> None:
+        events = self.shaped(transcript).events("system.set", "tools.set", "request.sent")
+        assert [event.type for event in events] == [
+            *("system.set", "tools.set", "request.sent"),
+            "request.sent",
+            *("system.set", "tools.set", "request.sent"),
+        ]
+        assert events[0].data == {"system": [{"type": "text", "text": "x"}]}
+        assert events[1].data == {"tools": [{"name": "x"}]}
+        (reply, *_) = transcript.events("message.assistant")
+        assert [event.meta["of"] for event in events[:3]] == [reply.version] * 3
+        assert events[2].data["view"] == events[1].version
+
+    def test_behind_a_rewind_they_are_set_again(self, transcript: Transcript) -> None:
+        self.shaped(transcript).user("U9", parentUuid="U0")
+        transcript.line(type="api-request", id="r9", shapeHash="x").assistant("A9", requestRef="r9")
+        store, session = imported(transcript.path)
+        assert request(store, session)["tools"] == [{"name": "x"}]
+
 
 class TestCompaction:
     def compacted(self, transcript: Transcript, **metadata: Any) -> Transcript:
