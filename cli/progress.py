@@ -21,14 +21,11 @@ class Bar:
     """
 
     def __init__(self, *, hidden: bool = False) -> None:
-        self._hidden = hidden
+        self._hidden = hidden or not sys.stderr.isatty()
         self._progress: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty() and not self._hidden:
-            self._progress = _drawn()
-            self._progress.start()
         return self
 
     def __exit__(
@@ -42,8 +39,11 @@ class Bar:
 
     def update(self, name: str, done: int, total: int) -> None:
         """How far something is; when it is done, its bar goes."""
-        if self._progress is None:
+        if self._hidden or (self._progress is None and done >= total):
             return
+        if self._progress is None:
+            self._progress = _drawn()
+            self._progress.start()
         if name not in self._tasks:
             self._tasks[name] = self._progress.add_task(one_line(name), total=total)
         self._progress.update(self._tasks[name], completed=done, total=total)

@@ -32,6 +32,9 @@ NOTES = 5
 
 STDIN = Path("-")
 
+Stamps = dict[Path, tuple[int, int]]
+"""Files, with the size and the time of each."""
+
 _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([A-Za-z0-9_-]+)"')
 
 
@@ -61,9 +64,10 @@ def import_command(
         raise click.UsageError("stdin cannot be watched.")
     with _resolved(paths, format) as sources, _store(where, dry_run) as store:
         importer = _Importer(store, format, dry_run)
+        stamps = _stamps(sources) if watch else {}
         found = _all_at_once(importer, sources, json=json)
         if watch:
-            _watch(importer, sources, json=json)
+            _watch(importer, sources, stamps, json=json)
     return DAMAGED if any(report.rejected for report in found) else 0
 
 
@@ -156,12 +160,14 @@ def _total(reports: Sequence[ImportReport]) -> str:
     return f"{len(reports):,} files: {new:,} new events{told}"
 
 
-def _watch(importer: _Importer, sources: list[Path], *, json: bool) -> None:
-    """Import what changes, until somebody interrupts."""
+def _watch(importer: _Importer, sources: list[Path], seen: Stamps, *, json: bool) -> None:
+    """Import what changes, until somebody interrupts.
+
+    Args:
+        seen: The files as they were before they were imported first.
+    """
     note("Watching; Ctrl-C ends it.")
-    seen = _stamps(sources)
     while True:
-        time.sleep(POLL)
         now = _stamps(sources)
         changed = [path for path, stamp in now.items() if seen.get(path) != stamp]
         seen = now
@@ -170,11 +176,12 @@ def _watch(importer: _Importer, sources: list[Path], *, json: bool) -> None:
             print_json((report.to_json() for report in told), live=True)
         else:
             print_lines(_lines(told), live=True)
+        time.sleep(POLL)
 
 
-def _stamps(sources: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+def _stamps(sources: Iterable[Path]) -> Stamps:
     """Size and time of each file that belongs to the sources."""
-    found = {}
+    found: Stamps = {}
     for path in _files(sources):
         try:
             stat = path.stat()

@@ -77,17 +77,18 @@ def search_command(
     All words of TEXT must occur; "several words" in quotes stand in this order, begin* finds words
     that begin so. The newest come first. `visible`: the model still sees it at the head.
     """
-    with reading(where) as store, Bar() as bar:
+    with reading(where) as store:
         name = find(store, session) if session else None
         period = since is not None or until is not None
-        hits = store.search(
-            text,
-            session=name,
-            types=types or None,
-            tool=tool,
-            limit=sys.maxsize if period else limit or LIMIT,
-            progress=lambda done, total: bar.update("indexing", done, total),
-        )
+        with Bar() as bar:
+            hits = store.search(
+                text,
+                session=name,
+                types=types or None,
+                tool=tool,
+                limit=sys.maxsize if period else limit or LIMIT,
+                progress=lambda done, total: bar.update("indexing", done, total),
+            )
         chosen = (hit for hit in hits if within(hit.at, since, until))
         found = _seen(store, islice(chosen, limit or LIMIT), name)
         show(found, COLUMNS, json=json, to_json=Found.to_json, empty="Nothing found.")

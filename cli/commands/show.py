@@ -45,13 +45,14 @@ def show_command(
     with reading(where) as store:
         session = find(store, handle.session)
         event = store.get(session, resolve(store, session, handle.version))
+    block = block_of(event, handle.block) if handle.block else None
     if raw:
         _put_raw(event, handle.block, output, force)
     elif json:
-        part = {"block": block_of(event, handle.block)} if handle.block else {}
+        part = {} if block is None else {"block": block}
         _put([f"{json_line({**event_json(event), **part})}\n"], output, force)
     else:
-        _put((f"{line}\n" for line in _page_lines(event, handle)), output, force)
+        _put((f"{line}\n" for line in _page_lines(event, handle.block)), output, force)
 
 
 def _handle(name: str, version: str | None) -> Handle:
@@ -68,12 +69,10 @@ def _handle(name: str, version: str | None) -> Handle:
     return Handle(name, number, int(block) if block else None)
 
 
-def _page_lines(event: Event, handle: Handle) -> Iterator[str]:
-    name = Handle(event.session, event.version, handle.block)
-    yield styled(
-        f"{one_line(str(name))}  {one_line(event.type)}  {clock(event.occurred)}", bold=True
-    )
-    yield from block_lines(block_of(event, handle.block)) if handle.block else page(event)
+def _page_lines(event: Event, block: int | None) -> Iterator[str]:
+    name = one_line(str(Handle(event.session, event.version, block)))
+    yield styled(f"{name}  {one_line(event.type)}  {clock(event.occurred)}", bold=True)
+    yield from block_lines(block_of(event, block)) if block else page(event)
 
 
 def _put(lines: Iterable[str], output: Path | None, force: bool) -> None:
