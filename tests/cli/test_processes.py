@@ -263,7 +263,7 @@ HUMAN = [
 @pytest.mark.parametrize("arguments", HUMAN, ids=lambda arguments: " ".join(arguments[:4])[:30])
 def test_nothing_that_a_terminal_obeys_reaches_it(db: Path, arguments: tuple[str, ...]) -> None:
     shown = on_a_terminal("--db", str(db), *arguments)
-    assert "owned" in shown or arguments[0] in ("stats", "verify", "fork")
+    assert shown.strip()
     ours = re.sub(r"\x1b\[(?:[0-9;]*m|\?25[lh]|2K|1A)", "", shown)  # colours and the bar's
     for character in ours:
         assert character.isprintable() or character in "\r\n\t", (character, ours)
