@@ -202,6 +202,7 @@ def _member(name: str, member: Any) -> list[str]:
 
 
 def _errors() -> list[type[FoldlogError]]:
+    import_module("foldlog.projections.compaction")  # has errors of its own
     found = [FoldlogError]
     for error in found:
         found.extend(error.__subclasses__())

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import foldlog.eventstore
+import foldlog.projections.compaction
 from foldlog import EventDraft, EventStore, FoldlogError, Session
 from foldlog.cli.formats import import_path
 from foldlog.cli.main import COMMANDS
@@ -41,15 +43,26 @@ def names_in(table: str) -> set[str]:
     return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
-def strings() -> set[str]:
-    """Every string in the code, docstrings apart."""
-    found = set()
+def nodes() -> Iterator[ast.AST]:
+    """Every node of the code's syntax trees."""
     for folder in ("eventstore", "projections", "cli"):
         for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    found.add(node.value)
-    return found
+            yield from ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def strings() -> set[str]:
+    """Every string in the code."""
+    constants = (node.value for node in nodes() if isinstance(node, ast.Constant))
+    return {value for value in constants if isinstance(value, str)}
+
+
+def recorded() -> set[str]:
+    """Every event type that stands as the first argument of a call: what makes a draft."""
+    found = set()
+    for node in nodes():
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            found.add(str(node.args[0].value))
+    return {text for text in found if TYPE.fullmatch(text)}
 
 
 class TestEventTypes:
@@ -57,6 +70,10 @@ class TestEventTypes:
         named = {text for text in strings() if TYPE.fullmatch(text)}
         assert {"message.user", "view.edited", "head.moved"} <= named
         assert named - sections().keys() == set()
+
+    def test_what_is_said_to_be_written_by_nothing_is_not(self) -> None:
+        unwritten = {type for type, text in sections().items() if "Nothing in this" in text}
+        assert unwritten & recorded() == set()
 
     @pytest.mark.parametrize(
         "transcript",
@@ -140,7 +157,7 @@ class TestCommands:
 class TestErrors:
     def test_every_error_is_documented_and_public(self) -> None:
         page = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
-        public = set(foldlog.eventstore.__all__)
+        public = {*foldlog.eventstore.__all__, *foldlog.projections.compaction.__all__}
         errors = [FoldlogError]
         for error in errors:
             errors.extend(error.__subclasses__())
