@@ -77,10 +77,6 @@ class Run:
         origin = self.store.get(session, 1).data.get("origin")
         return origin if isinstance(origin, dict) else {}
 
-    def kind(self, session: str) -> str | None:
-        """The kind of a session's parent, empty without one; None when there is no such session."""
-        return str(self._parent(session).get("kind", "")) if self.store.exists(session) else None
-
     def _stems_from(self, session: str, other: str) -> bool:
         return self.store.exists(session) and self._parent(session).get("session") == other
 
