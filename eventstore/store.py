@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from foldlog.eventstore import codec, sqlite
+from foldlog.eventstore import codec
 from foldlog.eventstore.ancestry import Ancestry
 from foldlog.eventstore.clock import now
 from foldlog.eventstore.errors import VersionNotFound
@@ -295,8 +295,7 @@ class EventStore:
         Raises:
             StoreError: There is a file at that path already.
         """
-        with self._connection.reading() as db:
-            sqlite.backup(db, Path(target))
+        self._connection.backup(Path(target))
 
     def search(
         self,

@@ -61,7 +61,7 @@ class Clock:
     step = 0
 
     def __call__(self) -> str:
-        return f"2026-11-29T{self.step // 3600:02}:{self.step // 60 % 60:02}:{self.step % 60:02}Z"
+        return f"2026-11-29T00:{self.step // 60:02}:{self.step % 60:02}.000000Z"
 
 
 class Writers(RuleBasedStateMachine):
