@@ -34,14 +34,26 @@ def signature(name: str, thing: Any, indent: int = 0) -> str:
         if parameter.kind is parameter.KEYWORD_ONLY and not marked:
             parameters.append("*")
         marked = marked or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
-        told = str(parameter.replace(annotation=_Bare(parameter.annotation)))
-        parameters.append(told.replace("<factory>", "{}"))
+        parameters.append(_told(parameter))
     returned = found.return_annotation
     result = "" if returned in (inspect.Signature.empty, None, "None") else f" -> {returned}"
     line = f"{name}({', '.join(parameters)}){result}"
     if indent + len(line) <= WIDTH:
         return line
     return f"{name}(\n" + "".join(f"    {p},\n" for p in parameters) + f"){result}"
+
+
+def _told(parameter: inspect.Parameter) -> str:
+    """A parameter as it stands in a file; a default that is no plain value is left open."""
+    default = parameter.default
+    if default is not parameter.empty and not isinstance(default, PLAIN):
+        parameter = parameter.replace(default=...)
+    told = str(parameter.replace(annotation=_Bare(parameter.annotation)))
+    return told.replace("Ellipsis", "...")
+
+
+PLAIN = (str, int, float, tuple, type(None))
+"""Types of defaults that say what they are."""
 
 
 def described(name: str, thing: Any) -> list[str]:
