@@ -223,7 +223,7 @@ class Reader:
         if self._lately_chars > REMEMBERED_CHARS:
             self._lately, self._lately_chars = {}, 0
         lately = self._lately
-        found = self.payloads(names - lately.keys())
+        found = self.payloads([name for name in names if name not in lately])
         lately.update(found)
         self._lately_chars += sum(map(len, found.values()))
         return lately
