@@ -1,4 +1,4 @@
-"""Exports: Markdown that people read, JSON Lines without loss, files that only their owner reads."""
+"""Exports: Markdown that people read, JSON Lines without loss, files that only the owner reads."""
 
 from __future__ import annotations
 

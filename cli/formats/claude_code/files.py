@@ -37,7 +37,7 @@ class FileImport:
     def __init__(self, run: Run, source: Source) -> None:
         self.run = run
         self.source = source
-        self.file = str(source.path)
+        self.file = source.file
         reading = sources.records(source.path)
         self.records: Sequence[Record] = reading.records
         self.pending = reading.pending
