@@ -74,12 +74,15 @@ def test_a_session_survives_its_file(tmp_path: Path, messages: list[corpus.Messa
 def test_a_transcript_is_a_tree_of_single_blocks(tmp_path: Path) -> None:
     path = transcript.write(tmp_path / "t.jsonl", 200_000)
     lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
-    home: dict[str, str] = {}
-    for before, line in zip([None, *lines], lines, strict=False):
+    calls: dict[str, str] = {}
+    previous = None
+    for line in lines:
         block = line["message"]["content"][0]
-        expected = home.get(block.get("tool_use_id"), before and before["uuid"])
-        assert line["parentUuid"] == expected
-        home[block.get("id")] = line["uuid"]
+        result = block["type"] == "tool_result"
+        assert line["parentUuid"] == (calls[block["tool_use_id"]] if result else previous)
+        previous = line["uuid"]
+        if block["type"] == "tool_use":
+            calls[block["id"]] = previous
     blocks = Counter(
         len(line["message"]["content"]) for line in lines if line["type"] == "assistant"
     )
