@@ -9,6 +9,7 @@ from docs.generate.command_line import commands
 from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
 from docs.generate.markdown import example
 from docs.generate.python_api import errors, reference
+from docs.generate.sql import queries
 
 __all__ = [
     "canonical_form",
@@ -20,6 +21,7 @@ __all__ = [
     "file",
     "limits",
     "protocol",
+    "queries",
     "reference",
     "repairs",
     "sql_functions",

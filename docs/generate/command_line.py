@@ -44,7 +44,7 @@ def commands() -> None:
         print(f"\n## {title}")
         for name in names:
             print(f"\n### `foldlog {name}`")
-            fence(_invoke(name, "--help"))
+            fence(invoke(name, "--help"))
             for form, runs in ANSWERS.get(name, {}).items():
                 keys = _keys([answer for run in runs for answer in _answers(name, run)])
                 told = (
@@ -63,9 +63,9 @@ def _answers(name: str, arguments: str) -> list[dict[str, Any]]:
             if name == "unpin":
                 Session(store, "demo-1").pin(10)
         if name != "import":
-            _invoke("--db", where, "import", str(file))
+            invoke("--db", where, "import", str(file))
         given = [part.format(file=file) for part in arguments.split()]
-        printed = _invoke("--db", where, name, *given, "--json")
+        printed = invoke("--db", where, name, *given, "--json")
     return [codec.loads(line) for line in printed.splitlines()]
 
 
@@ -107,7 +107,7 @@ KINDS = {
 }
 
 
-def _invoke(*arguments: str) -> str:
+def invoke(*arguments: str) -> str:
     """What the command line prints on stdout."""
     result = CliRunner().invoke(
         main.foldlog, arguments, prog_name="foldlog", terminal_width=80, max_content_width=80
