@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from foldlog.eventstore.events import Event, Json
-from foldlog.projections.blocks import RESULT, Content, content_of, kind
+from foldlog.projections.blocks import RESULT, Content, content_of, is_compaction, kind
 from foldlog.projections.pieces import Hidden, Marker, Piece, Shown, Summary
 from foldlog.projections.showing import show
 from foldlog.projections.view import View
@@ -87,9 +87,11 @@ def result_block(event: Event) -> Json:
 
 
 def _summary(view: View, version: int) -> Item:
+    """A summary, in the user's role; one that the API made, a signed block, is a reply's."""
     event = view.event(version)
     content = content_of(event.data.get("content") or event.data.get("text"))
-    return Item(version, "user", "summary", content, event)
+    signed = not isinstance(content, str) and any(map(is_compaction, content))
+    return Item(version, "assistant" if signed else "user", "summary", content, event)
 
 
 def _message(role: Role) -> Callable[[Event, Shown], Iterator[Item]]:

@@ -65,14 +65,30 @@ def interrupted_items(view: View) -> list[Item]:
     return [_interrupted(call) for call in open_calls(view)]
 
 
+def messages_of(seen: list[Item], *, model: str | None = None) -> list[dict[str, Any]]:
+    """The messages that some items of a view make, a stretch of a conversation for example.
+
+    Calls at the end that wait for their results are closed as interrupted.
+    """
+    return _assembled(joined(seen), "recover", model)[0]
+
+
 def _rendered(view: View, open: Open, model: str | None) -> tuple[list[dict[str, Any]], Mending]:
     seen = joined(items(view))
+    if open == "error":
+        ours = [call for call in waiting(seen) if kind(call.block) == CALL]
+        if ours:
+            raise _still_open(view, ours)
+    return _assembled(seen, open, model)
+
+
+def _assembled(
+    seen: list[Item], open: Open, model: str | None
+) -> tuple[list[dict[str, Any]], Mending]:
+    """The messages that items make whose replies are joined."""
     calls = waiting(seen)
-    ours = [call for call in calls if kind(call.block) == CALL]
-    if ours and open == "error":
-        raise _still_open(view, ours)
     if open == "recover":
-        seen = seen + [_interrupted(call) for call in ours]
+        seen = seen + [_interrupted(call) for call in calls if kind(call.block) == CALL]
     mending = Mending.of(seen, model or newest_model(seen), calls)
     return messages(repaired(seen, mending), mending), mending
 

@@ -3,6 +3,7 @@
 budget      what a view must fit into            window      what rules look at
 rules       one small file for each kind         policy      rules with parameters, in TOML
 plan        what a policy would do               candidate   may that be recorded?
+summaries   a stretch becomes a text
 """
 
 from foldlog.projections.compaction.budget import Budget
@@ -20,6 +21,7 @@ from foldlog.projections.compaction.errors import CandidateRefused, PolicyError
 from foldlog.projections.compaction.plan import Done, Plan, plan
 from foldlog.projections.compaction.policy import Policy, policy, presets
 from foldlog.projections.compaction.reading import Reading
+from foldlog.projections.compaction.summaries.failure import SummaryFailed
 from foldlog.projections.compaction.window import Window
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "Reading",
     "Restore",
     "Summarize",
+    "SummaryFailed",
     "Window",
     "judge",
     "plan",

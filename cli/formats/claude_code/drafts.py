@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from foldlog.eventstore.events import EventDraft
@@ -13,9 +12,6 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.claude_code.transcript import Transcript
     from foldlog.cli.formats.claude_code.tree import Node
     from foldlog.eventstore.events import Json
-
-
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
 class Drafts:
@@ -47,7 +43,7 @@ class Drafts:
         time = line.get("timestamp")
         if time is None and isinstance(line.get("snapshot"), dict):
             time = line["snapshot"].get("timestamp")
-        if isinstance(time, str) and _TIME.match(time):
+        if isinstance(time, str):
             self._occurred = time
 
     def line(self, record: Record, key: str, parts: Split, node: Node | None) -> None:

@@ -1,0 +1,338 @@
+"""The digest: a summary made from the log alone, without a model. The last exit but one.
+
+What can be told without judgement is told: what the user said, which files were read and changed,
+which commands ran and which calls failed, what the agent said last, the plan. It is bounded, and
+the same log gives the same digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from foldlog.eventstore.events import Event, Json
+from foldlog.projections.blocks import content_of, plain_text
+from foldlog.projections.compaction.activity import Call, calls, file_lines, files
+from foldlog.projections.compaction.cut import one_line, to_tokens
+from foldlog.projections.compaction.summaries.failure import SummaryFailed
+from foldlog.projections.compaction.summaries.salience import Said, current, weight
+from foldlog.projections.compaction.summaries.task import SummaryReply, SummaryTask, said
+from foldlog.projections.tokens import estimate
+
+NAME = "digest@1"
+"""The id in place of a prompt's; the number changes when the same log would give another text."""
+
+LEAST = 40
+"""Tokens below which a digest says nothing. Chosen."""
+
+LINE = 400
+"""The most characters of one message, command or error. Chosen: two sentences, or an error with
+its place."""
+
+HEADINGS = ("Goal", "Constraints", "Done", "In progress", "Blocked", "Next", "Files")
+"""What a digest holds where nobody asks for other headings."""
+
+
+class DigestSummarizer:
+    """Makes the digest of a task.
+
+    Args:
+        tokens: The most tokens of a digest; the task's own bounds count too.
+    """
+
+    name = "digest"
+    asks_model = False
+
+    def __init__(self, tokens: int | None = None) -> None:
+        self._tokens = tokens
+
+    def summarize(self, task: SummaryTask) -> SummaryReply:
+        """The digest of a task.
+
+        Raises:
+            SummaryFailed: ``nothing`` to summarize; ``over_target``: there is no room for any.
+        """
+        facts = Facts(task)
+        if facts.is_empty:
+            raise SummaryFailed("nothing", "nothing was said or done in the range.")
+        bounds = (self._tokens, task.max_tokens, task.at_most, task.replaces - 1)
+        room = min(bound for bound in bounds if bound is not None)
+        text = digest(facts, task.headings or HEADINGS, room)
+        if not text:
+            raise SummaryFailed("over_target", f"no digest fits into {room} tokens.")
+        return SummaryReply(text, raw=text, prompt=NAME)
+
+
+class Facts:
+    """What the log tells of a task's ranges."""
+
+    def __init__(self, task: SummaryTask) -> None:
+        self._events = list(task.events())
+        self._task = task
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said and nothing was done."""
+        return not (self.spoken or self.calls or self.replies)
+
+    @cached_property
+    def spoken(self) -> list[Said]:
+        """What the user said and did not replace, in order."""
+        return current(said(e) for e in self._events if e.type == "message.user")
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """The calls of tools."""
+        return calls(self._events)
+
+    @cached_property
+    def replies(self) -> list[str]:
+        """What the agent said, in order."""
+        found = (_words(e) for e in self._events if e.type == "message.assistant")
+        return [words for words in found if words]
+
+    @cached_property
+    def earlier(self) -> str:
+        """What a model wrote of the time before; a digest of it is made anew from the log."""
+        first = next((item for item in self._task.items if item.kind == "summary"), None)
+        prompt = first.event.data.get("prompt") if first and first.event else None
+        return "" if prompt == NAME else (self._task.previous or "")
+
+    def state(self, key: str) -> Json:
+        """The host's state under a key."""
+        return self._task.view.state(key)
+
+
+def digest(facts: Facts, headings: Iterable[str], room: int) -> str:
+    """The facts under the headings, in at most so many tokens; empty where that is too few."""
+    names, share = list(headings), 1.0
+    while room >= LEAST and share > SMALLEST_SHARE:
+        text = _written(facts, names, int(room * share))
+        if estimate(text) <= room:
+            return text
+        share *= 0.8
+    return ""
+
+
+SMALLEST_SHARE = 0.05
+"""A digest is written for less and less of its room until it fits; below this it cannot."""
+
+
+def _written(facts: Facts, names: list[str], room: int) -> str:
+    roles = [_ROLES.get(name.casefold(), "") for name in names]
+    parts = [_PARTS.get(role, _nothing) for role in roles]
+    wanted = [_size(part(facts, room)) for part in parts]
+    heads = sum(estimate(f"## {name}\n") for name in names)
+    rooms = shared(wanted, [_SHARES.get(role, 0.02) for role in roles], room - heads)
+    lines = []
+    for name, part, own in zip(names, parts, rooms, strict=True):
+        lines += [f"## {name}", *(part(facts, own) or ["none"])]
+    return "\n".join(lines)
+
+
+def shared(wanted: list[int], shares: list[float], room: int) -> list[int]:
+    """How much room each part gets: what it wants, or its share of what the others leave."""
+    got = [0] * len(wanted)
+    waiting = set(range(len(wanted)))
+    while waiting:
+        total = sum(shares[at] for at in waiting)
+        content = {at for at in waiting if wanted[at] <= room * shares[at] / total}
+        for at in content or waiting:
+            got[at] = wanted[at] if content else int(room * shares[at] / total)
+        room -= sum(got[at] for at in content)
+        waiting = waiting - content if content else set()
+    return got
+
+
+def _size(lines: list[str]) -> int:
+    return sum(estimate(line) + 1 for line in lines)
+
+
+def _nothing(facts: Facts, room: int) -> list[str]:
+    return ["not known: made from the log, without a model"]
+
+
+def _goal(facts: Facts, room: int) -> list[str]:
+    """What was asked for first and last, in the user's words."""
+    said = facts.spoken
+    wanted = [said[-1], said[0]] if len(said) > 1 else said
+    lines = [_quoted(words.text) for words in wanted]
+    return _fitting(lines, room) or [to_tokens(line, max(room, 12), '…"') for line in lines[:1]]
+
+
+def _constraints(facts: Facts, room: int) -> list[str]:
+    """What else the user said, what binds before what does not, in its order."""
+    ranked = sorted(facts.spoken, key=lambda words: (-weight(words.text), -words.order))
+    quoted = {words.order: _quoted(words.text) for words in ranked}
+    chosen = _chosen(list(quoted), lambda order: quoted[order], room)
+    lines = [quoted[order] for order in sorted(chosen)]
+    return [*lines, *_more(len(ranked) - len(lines), "messages of the user")]
+
+
+def _decisions(facts: Facts, room: int) -> list[str]:
+    """What the summary before this one said, as far as it fits."""
+    if not facts.earlier:
+        return ["not known: made from the log, without a model"]
+    cut = to_tokens(facts.earlier, room, "…")
+    return ["From the summary before:", *("> " + line for line in cut.splitlines())] if cut else []
+
+
+def _done(facts: Facts, room: int) -> list[str]:
+    """The commands that ran and the files that were changed, the newest that fit."""
+    lines = [f"- `{_command(call)}`: {_outcome(call)}" for call in facts.calls if call.command]
+    return _newest(lines, room, "commands")
+
+
+def _working(facts: Facts, room: int) -> list[str]:
+    """What the agent said last."""
+    lines = [f"- {one_line(words, LINE)}" for words in facts.replies]
+    return _newest(lines, room, "")
+
+
+def _blocked(facts: Facts, room: int) -> list[str]:
+    """The calls that failed, the newest that fit."""
+    failed = (call for call in facts.calls if call.failed)
+    lines = [f"- {call.name} `{_about(call)}`: {one_line(call.text, LINE)}" for call in failed]
+    return _newest(list(dict.fromkeys(lines)), room, "failed calls")
+
+
+def _next(facts: Facts, room: int) -> list[str]:
+    """The plan and the tasks that the host holds."""
+    lines = []
+    for key in ("plan", "tasks"):
+        lines += [f"- {one_line(line, LINE)}" for line in open_entries(facts.state(key))]
+    return _fitting(lines, room)
+
+
+def _files(facts: Facts, room: int) -> list[str]:
+    """The files that were read and changed, those touched last first."""
+    lines = file_lines(files(facts.calls))
+    kept = _fitting(lines, room)
+    return [*kept, *_more(len(lines) - len(kept), "files")]
+
+
+def open_entries(value: Json) -> list[str]:
+    """The entries of a plan or of a list of tasks that are not finished, each as a line."""
+    if isinstance(value, str):
+        return [line for line in value.splitlines() if line.strip()]
+    found = []
+    for entry in value if isinstance(value, list) else ():
+        if isinstance(entry, str):
+            found.append(entry)
+        elif isinstance(entry, dict) and str(entry.get("status")) not in FINISHED:
+            words = next((entry[key] for key in NAMES_OF_ENTRY if entry.get(key)), entry)
+            state = f" ({entry['status']})" if entry.get("status") else ""
+            found.append(f"{words}{state}")
+    return found
+
+
+FINISHED = frozenset({"completed", "done", "cancelled", "deleted", "finished"})
+"""What the entry of a plan says that is not to be done any more."""
+
+NAMES_OF_ENTRY = ("subject", "content", "title", "step", "task", "description")
+"""Where the entry of a plan says what it is about, as the harnesses have it."""
+
+_PARTS: dict[str, Callable[[Facts, int], list[str]]] = {
+    "goal": _goal,
+    "constraints": _constraints,
+    "decisions": _decisions,
+    "done": _done,
+    "working": _working,
+    "blocked": _blocked,
+    "next": _next,
+    "files": _files,
+}
+_SHARES = {
+    "goal": 0.12,
+    "constraints": 0.42,
+    "decisions": 0.08,
+    "done": 0.12,
+    "working": 0.06,
+    "blocked": 0.08,
+    "next": 0.05,
+    "files": 0.07,
+}
+"""The share of the room that each part may take. Chosen: nothing else can give back what the user
+demanded, while files and commands can be looked at again."""
+
+_ROLES = {
+    "goal": "goal",
+    "primary request and intent": "goal",
+    "session intent": "goal",
+    "constraints": "constraints",
+    "all user messages": "constraints",
+    "critical": "constraints",
+    "decisions": "decisions",
+    "summary": "decisions",
+    "highlights": "decisions",
+    "problem solving": "decisions",
+    "done": "done",
+    "progress": "done",
+    "state": "working",
+    "in progress": "working",
+    "current work": "working",
+    "blocked": "blocked",
+    "errors and fixes": "blocked",
+    "next": "next",
+    "next steps": "next",
+    "pending tasks": "next",
+    "optional next step": "next",
+    "files": "files",
+    "files and code": "files",
+    "artifacts": "files",
+}
+"""What stands under the headings that the presets ask for."""
+
+
+_PLAIN = str.maketrans('"`', "''")
+
+
+def _words(event: Event) -> str:
+    return plain_text(content_of(event.data.get("content"))).strip()
+
+
+def _quoted(text: str) -> str:
+    return f'- "{one_line(text, LINE).translate(_PLAIN)}"'
+
+
+def _command(call: Call) -> str:
+    return one_line(call.command or "", LINE // 2)
+
+
+def _outcome(call: Call) -> str:
+    if call.answered is None:
+        return "no result"
+    return f"failed: {one_line(call.text, LINE // 4)}" if call.failed else "done"
+
+
+def _about(call: Call) -> str:
+    values = (value for value in call.input.values() if isinstance(value, str))
+    return one_line(call.command or next(values, ""), LINE // 4)
+
+
+def _chosen(keys: list[int], line: Callable[[int], str], room: int) -> set[int]:
+    """The keys whose lines fit, the first ones first."""
+    chosen: set[int] = set()
+    for key in keys:
+        cost = estimate(line(key)) + 1
+        if cost <= room:
+            chosen.add(key)
+            room -= cost
+    return chosen
+
+
+def _fitting(lines: list[str], room: int) -> list[str]:
+    """The lines that fit, in their order."""
+    chosen = _chosen(list(range(len(lines))), lambda at: lines[at], room)
+    return [lines[at] for at in sorted(chosen)]
+
+
+def _newest(lines: list[str], room: int, what: str) -> list[str]:
+    """The newest lines that fit, in their order, and how many more there are."""
+    chosen = _chosen(list(reversed(range(len(lines)))), lambda at: lines[at], room)
+    kept = [lines[at] for at in sorted(chosen)]
+    return [*(_more(len(lines) - len(kept), f"earlier {what}") if what else ()), *kept]
+
+
+def _more(count: int, what: str) -> list[str]:
+    return [f"({count} more {what} in the log)"] if count > 0 else []

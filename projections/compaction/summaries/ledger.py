@@ -1,0 +1,68 @@
+"""The ledger: attempts and failures, folded from the log.
+
+Because it is a fold, it survives a restart: who opens the session again finds the same attempts
+spent and the same circuit breaker open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from foldlog.eventstore.events import Event
+
+TYPES = ("summary.requested", "summary.written", "summary.failed")
+"""The types of events that the ledger is made of; all others may be left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What became of the attempts to summarize.
+
+    Attributes:
+        attempts: The version of each attempt and who made it, ascending.
+        open: The newest attempt, while nothing is known of its outcome.
+        failures: How many attempts in a row came to nothing.
+        skipped: The version of the newest note that no attempt was made.
+    """
+
+    attempts: tuple[tuple[int, str], ...] = ()
+    open: int | None = None
+    failures: int = 0
+    skipped: int = 0
+
+    def then(self, event: Event) -> Ledger:
+        """The ledger behind one more event.
+
+        An attempt that is followed by another one without an outcome came to nothing: the process
+        died in it, and that counts.
+        """
+        if event.type == "summary.requested":
+            made = (event.version, str(event.data.get("by")))
+            failures = self.failures + (self.open is not None)
+            return replace(
+                self, attempts=(*self.attempts, made), open=event.version, failures=failures
+            )
+        if event.type == "summary.written":
+            return replace(self, open=None, failures=0)
+        if event.type == "summary.failed" and event.data.get("attempt") is None:
+            return replace(self, skipped=event.version)
+        if event.type == "summary.failed":
+            return replace(self, open=None, failures=self.failures + 1)
+        return self
+
+    def spent(self, by: str, since: int) -> int:
+        """How many attempts somebody made behind a version, that of the user's newest turn."""
+        return sum(1 for version, who in self.attempts if version > since and who == by)
+
+    def is_broken(self, limit: int | None) -> bool:
+        """Whether the circuit breaker is open: so many attempts in a row came to nothing."""
+        return limit is not None and self.failures >= limit
+
+
+def ledger(events: Iterable[Event]) -> Ledger:
+    """The ledger of a session, from its events in version order."""
+    found = Ledger()
+    for event in events:
+        found = found.then(event)
+    return found

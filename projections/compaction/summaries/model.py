@@ -1,0 +1,143 @@
+"""The summarizer that asks a model.
+
+Its own overflow is handled here: the oldest rounds are left out and it is asked again, as often as
+the prompt allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from foldlog.projections.blocks import CALLS, content_of, kind, plain_text
+from foldlog.projections.compaction.activity import calls, file_lines, files
+from foldlog.projections.compaction.summaries.api import Messages
+from foldlog.projections.compaction.summaries.failure import SummaryFailed
+from foldlog.projections.compaction.summaries.rounds import shortened
+from foldlog.projections.compaction.summaries.source import messages
+from foldlog.projections.compaction.summaries.task import SummaryReply, SummaryTask
+from foldlog.projections.compaction.summaries.unwrap import unwrap
+from foldlog.projections.items import items
+from foldlog.projections.mending.model import newest_model
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+MODEL = "claude-haiku-5-5"
+"""The model that is asked where nobody names one and the session knows none. Chosen: small, and
+current in November 2026."""
+
+
+class AnthropicSummarizer:
+    """Asks a model of the Messages API for a summary.
+
+    Args:
+        model: The model that is asked; of several, the first that answers. Without one it is that
+            of the session's newest reply, whose prompt cache can be read.
+        client: The client to ask with; without one, a client from the environment.
+        params: Further parameters of the request, such as ``thinking``.
+    """
+
+    name = "anthropic"
+    asks_model = True
+
+    def __init__(
+        self,
+        model: str | Sequence[str] | None = None,
+        *,
+        client: Anthropic | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._models = (model,) if isinstance(model, str) else tuple(model or ())
+        self._api = Messages(client)
+        self._params = dict(params or {})
+
+    def summarize(self, task: SummaryTask) -> SummaryReply:
+        """The summary of a task.
+
+        Raises:
+            SummaryFailed: ``nothing`` to summarize; ``too_long`` however much is left out;
+                ``api_error``, with the code of the API.
+        """
+        if not task.items:
+            raise SummaryFailed("nothing", "there is no conversation in the range.")
+        left, requests = task.prompt.retries, 1
+        while True:
+            try:
+                reply = self._answered(task)
+                break
+            except SummaryFailed as failure:
+                if failure.reason != "too_long" or not left:
+                    raise
+            task, left, requests = shortened(task, task.prompt.drop), left - 1, requests + 1
+        text = _with_files(reply.text, task) if reply.text else ""
+        return replace(reply, text=text, requests=reply.requests + requests - 1)
+
+    def _answered(self, task: SummaryTask) -> SummaryReply:
+        """The reply of the first model that answers."""
+        models = self._models or (newest_model(items(task.view)) or MODEL,)
+        for model in models[:-1]:
+            try:
+                return self._asked(task, model)
+            except SummaryFailed as failure:
+                if failure.reason != "api_error":
+                    raise
+        return self._asked(task, models[-1])
+
+    def _asked(self, task: SummaryTask, model: str) -> SummaryReply:
+        request = request_of(task, model) | self._params
+        message = self._api.create(request)
+        reply = _reply(message, task)
+        if not task.review or reply.calls or not reply.text:
+            return reply
+        review = {"role": "user", "content": task.prompt.review}
+        draft = {"role": "assistant", "content": plain_text(content_of(message.get("content")))}
+        second = self._api.create({**request, "messages": [*request["messages"], draft, review]})
+        usage = [message.get("usage"), second.get("usage")]
+        return replace(_reply(second, task), usage=usage, requests=2)
+
+
+def request_of(task: SummaryTask, model: str) -> dict[str, Any]:
+    """The request that asks a model for the summary of a task."""
+    prompt, view = task.prompt, task.view
+    system = (view.system or {}).get("system") if prompt.shares_prefix else prompt.system
+    tools = (view.tools or {}).get("tools") if prompt.form == "conversation" else None
+    request = {
+        "model": model,
+        "max_tokens": task.max_tokens,
+        "system": system,
+        "tools": tools,
+        "messages": messages(task, model),
+    }
+    return {key: value for key, value in request.items() if value}
+
+
+def _reply(message: Mapping[str, Any], task: SummaryTask) -> SummaryReply:
+    content = content_of(message.get("content"))
+    raw = plain_text(content)
+    return SummaryReply(
+        text=unwrap(raw, task.prompt),
+        raw=raw,
+        model=message.get("model"),
+        usage=message.get("usage"),
+        stop_reason=message.get("stop_reason"),
+        prompt=task.prompt.id,
+        calls=tuple(_called(content)),
+        dropped=task.dropped,
+        requests=1,
+    )
+
+
+def _called(content: str | list[Any]) -> Iterator[str]:
+    for block in content if isinstance(content, list) else ():
+        if kind(block) in CALLS:
+            yield str(block.get("name"))
+
+
+def _with_files(text: str, task: SummaryTask) -> str:
+    """The summary with the part that the log writes: which files were read and changed."""
+    if task.prompt.files is None:
+        return text
+    lines = file_lines(files(calls(task.events()))) or ["none"]
+    return "\n".join([text, "", f"## {task.prompt.files}", *lines])

@@ -1,0 +1,123 @@
+"""What a model reads: the conversation of a task, as messages or as one text.
+
+Images and documents are named, not sent: a summary needs none, and they are what makes the request
+for one too long. What is put before the model again after a compaction anyhow is taken out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from foldlog.projections.blocks import CALL, MEDIA, THINKING, blocks, content_of, kind, plain_text
+from foldlog.projections.blocks import text as text_block
+from foldlog.projections.compaction.cut import middle
+from foldlog.projections.compaction.summaries.asking import question
+from foldlog.projections.compaction.summaries.task import SummaryTask
+from foldlog.projections.items import Item
+from foldlog.projections.pieces import Without
+from foldlog.projections.render import messages_of
+from foldlog.projections.showing import show
+
+REINJECTED = (
+    *("skill_listing", "skill_discovery", "invoked_skills", "agent_listing_delta"),
+    *("deferred_tools_delta", "mcp_instructions_delta", "task_reminder", "todo_reminder"),
+    *("plan_file_reference", "compact_file_reference"),
+)
+"""Attachments that Claude Code makes anew after a compaction; ours are marked ``restored``."""
+
+INPUT_CHARS = 500
+"""The most characters of a call's arguments in a conversation that is given as text."""
+
+
+def messages(task: SummaryTask, model: str | None = None) -> list[dict[str, Any]]:
+    """The messages of the request: the conversation, and behind it what is asked."""
+    asked = question(task)
+    if task.prompt.form != "conversation":
+        return [{"role": "user", "content": f"{_enclosed(task)}\n\n{asked}"}]
+    shown = messages_of([*_prepared(task, task.before), *_prepared(task, task.items)], model=model)
+    return _with_question(_marked(shown) if task.prompt.shares_prefix else shown, asked)
+
+
+def transcript(task: SummaryTask) -> str:
+    """The conversation as one text, its middle left out where the task limits the input."""
+    items = _prepared(task, task.items)
+    if task.prompt.form == "json":
+        text = json.dumps(messages_of(items), ensure_ascii=False, default=str)
+    else:
+        text = "\n\n".join(part for item in items for part in _lines(item))
+    return middle(text, *task.input_chars) if task.input_chars else text
+
+
+def _enclosed(task: SummaryTask) -> str:
+    """The conversation between tags, the summary that is carried on before it."""
+    first = task.items[0] if task.items else None
+    rest = task
+    earlier = ""
+    if task.previous is not None and task.prompt.form == "text":
+        earlier = f"<previous-summary>\n{task.previous}\n</previous-summary>\n\n"
+        if first is not None and first.kind == "summary":
+            rest = replace(task, items=task.items[1:])
+    return f"{earlier}<conversation>\n{transcript(rest)}\n</conversation>"
+
+
+def _with_question(shown: list[dict[str, Any]], asked: str) -> list[dict[str, Any]]:
+    last = shown[-1] if shown else None
+    if last is None or last["role"] != "user":
+        return [*shown, {"role": "user", "content": asked}]
+    return [*shown[:-1], {**last, "content": [*blocks(last["content"]), text_block(asked)]}]
+
+
+def _marked(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with a cache mark at their end: what was sent before is read from the cache."""
+    content = blocks(shown[-1]["content"]) if shown else []
+    if not content or kind(content[-1]) in THINKING:
+        return shown
+    last = {**content[-1], "cache_control": {"type": "ephemeral"}}
+    return [*shown[:-1], {**shown[-1], "content": [*content[:-1], last]}]
+
+
+def _prepared(task: SummaryTask, items: tuple[Item, ...]) -> list[Item]:
+    kept = [item for item in items if not _comes_again(item)]
+    bare = [_without_media(item) for item in kept]
+    changed = task.dropped or any(a is not b for a, b in zip(kept, bare, strict=True))
+    if task.prompt.shares_prefix and not changed:
+        return bare
+    return [_without(item, tuple(THINKING), None) for item in bare]
+
+
+def _comes_again(item: Item) -> bool:
+    data = item.event.data if item.event and item.kind == "attachment" else {}
+    return bool(data.get("restored")) or data.get("kind") in REINJECTED
+
+
+def _without_media(item: Item) -> Item:
+    for name in sorted(MEDIA):
+        item = _without(item, (name,), f"[{name}]")
+    return item
+
+
+def _without(item: Item, kinds: tuple[str, ...], placeholder: str | None) -> Item:
+    content = show(item.content, Without(kinds, placeholder))
+    return item if content is item.content else item._replace(content=content)
+
+
+def _lines(item: Item) -> Iterator[str]:
+    """An item as text: who speaks, and what."""
+    if item.kind == "result":
+        block = blocks(item.content)[0]
+        failed = " (failed)" if block.get("is_error") else ""
+        yield f"[Tool result{failed}]: {plain_text(content_of(block.get('content')))}"
+        return
+    said = plain_text(item.content).strip()
+    if said:
+        yield f"[{_SPEAKERS.get(item.kind, item.role.capitalize())}]: {said}"
+    for block in blocks(item.content) if item.role == "assistant" else ():
+        if kind(block) == CALL:
+            given = json.dumps(block.get("input"), ensure_ascii=False, default=str)
+            yield f"[Tool call]: {block.get('name')} {middle(given, INPUT_CHARS, 0)}"
+
+
+_SPEAKERS = {"summary": "Summary", "marker": "Note", "attachment": "Attached"}

@@ -1,1 +1,0 @@
-from tests.server.fixtures import api as api
