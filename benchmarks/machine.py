@@ -26,7 +26,7 @@ def facts(arguments: list[str], minutes: float) -> list[str]:
         f"`{command}`, {date.today().isoformat()}, {minutes:.0f} minutes",
         "",
         f"* {processor()}, {cores} cores, {gigabytes:.0f} GB, {platform.platform()}",
-        f"* append and fsync of 4 KB: {fsync_time() * 1e6:.0f} µs",
+        f"* append and fsync of 4 KB: {fsync_time() * 1e6:.0f} µs; {load()}",
         f"* Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {versions()}",
     ]
 
@@ -42,6 +42,11 @@ def processor() -> str:
 
 def memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def load() -> str:
+    """Whether others were at work: a run keeps one core busy, or all of them for a moment."""
+    return f"load of the last quarter of an hour: {os.getloadavg()[2]:.1f}"
 
 
 def fsync_time(rounds: int = 200) -> float:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import corpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from benchmarks.measure import Facts
 
@@ -72,11 +72,20 @@ class Run:
     best: dict[str, float] = field(default_factory=dict)
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(dir=HERE, prefix=".work-")))
 
-    def calm(self, rounds: Sequence[Facts], synchronous: str) -> list[Facts]:
-        """Those rounds in which raw sqlite3 was about as fast as it ever was in this run."""
-        best = min([self.best.get(synchronous, math.inf), *(facts["theirs"] for facts in rounds)])
-        self.best[synchronous] = best
-        return [facts for facts in rounds if facts["theirs"] <= ROUGH * best]
+    def calmest(self, kind: str, measure: Callable[[], Facts], rounds: int) -> list[Facts]:
+        """Rounds in which raw sqlite3 (``theirs``, seconds) was about as fast as ever in this run.
+
+        Where a commit takes ten times as long as before, because others use the disk, every store
+        looks as good as raw: such rounds are repeated, but no more than twice over.
+        """
+        found: list[Facts] = []
+        for _ in range(3 * rounds):
+            found.append(measure())
+            best = min(self.best.get(kind, math.inf), *(facts["theirs"] for facts in found))
+            self.best[kind] = best
+            if sum(facts["theirs"] <= ROUGH * best for facts in found) >= rounds:
+                break
+        return sorted(found, key=lambda facts: float(facts["theirs"]))[:rounds]
 
     def close(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

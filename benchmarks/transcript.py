@@ -31,9 +31,16 @@ def write(path: Path, size: int) -> Path:
 
 
 def lines() -> Iterator[bytes]:
+    """A line hangs on the one before it, a result on the line of its call."""
     parent: str | None = None
+    calls: dict[str, str] = {}
     for number, message in enumerate(single_blocks()):
         identity = str(uuid.UUID(int=number + 1))
+        block = message["content"][0]
+        if block["type"] == "tool_use":
+            calls[block["id"]] = identity
+        elif block["type"] == "tool_result":
+            parent = calls[block["tool_use_id"]]
         at = BEGIN + timedelta(seconds=number)
         line = {
             "parentUuid": parent,
@@ -56,9 +63,7 @@ def single_blocks() -> Iterator[Message]:
     """The messages of the corpus, replies split as that program splits them."""
     for number, message in enumerate(corpus.Writer(seed=7).messages()):
         if message["role"] == "user":
-            blocks = message["content"]
-            typed = blocks[0]["type"] == "text"
-            yield {"role": "user", "content": blocks[0]["text"] if typed else blocks}
+            yield message
             continue
         reply = {"id": f"msg_{number:024d}", "type": "message", "model": "claude-sonnet-4-5"}
         usage = {"input_tokens": 3, "output_tokens": 200}

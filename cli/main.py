@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from foldlog import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Bring sessions in, take them out": {
@@ -25,7 +28,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "log": ("log", "Show the events of a session as they happened."),
         "show": ("show", "Show one event with its full content."),
         "search": ("search", "Find where something was said, in any language."),
-        "stats": ("figures", "Count tokens, cost, cache, sizes and tools."),
+        "stats": ("figures", "Count tokens, cache hits, sizes and tools."),
         "sql": ("figures", "Run a read-only SQL query over the store."),
     },
     "See what the model saw": {
@@ -75,6 +78,27 @@ class Foldlog(click.Group):
         module = import_module(f"foldlog.cli.commands.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and args[0][:1].isalpha():
+            from difflib import get_close_matches
+
+            near = " or ".join(get_close_matches(args[0], COMMANDS))
+            hint = f" Did you mean {near}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        commands = [
+            CompletionItem(name, help=summary)
+            for name, (_, summary) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, commands in SECTIONS.items():

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from hashlib import sha256
@@ -176,8 +177,12 @@ def decode_text(content: bytes) -> str:
     return content.decode("utf-8", "surrogatepass")
 
 
-class Compressor:
-    """Turns content into what a column holds, and back. Not safe for use by two threads at once."""
+class Compressor(threading.local):
+    """Turns content into what a column holds, and back.
+
+    Each thread has its own state: zstd's contexts work outside of Python's lock, and two threads in
+    one of them would read each other's text.
+    """
 
     def pack(self, content: bytes) -> Stored:
         """Text where it is small or does not shrink, else a zstd frame."""

@@ -349,15 +349,15 @@ def _told(own: list[Event]) -> dict[str, Json]:
         if event.type == "session.started":
             parent = event.data.get("parent") or {}
             told |= {
-                "title": event.data.get("title") or told.get("title"),
-                "cwd": event.data.get("cwd"),
+                "title": _plain(event.data.get("title")) or told.get("title"),
+                "cwd": _plain(event.data.get("cwd")),
                 "origin": event.data.get("origin"),
                 "parent": parent.get("session"),
                 "parent_version": parent.get("version"),
                 "parent_kind": parent.get("kind"),
             }
         elif event.type == "session.renamed":
-            told["title"] = event.data.get("title")
+            told["title"] = _plain(event.data.get("title"))
         elif event.type == "session.tagged":
             told["tags"] = tuple(event.data.get("tags", ()))
     return told
@@ -389,5 +389,10 @@ def _preview(events: list[Event]) -> str | None:
             texts = [block["text"] for block in content if block.get("text", "").strip()]
             content = texts[0] if texts else None
         if content and content.strip():
-            return " ".join(content.split())[:PREVIEW_CHARS]
+            return _plain(" ".join(content.split())[:PREVIEW_CHARS])
     return None
+
+
+def _plain(text: str | None) -> str | None:
+    """A text as lists tell it: without lone surrogates, which no terminal takes."""
+    return None if text is None else text.encode(errors="replace").decode()

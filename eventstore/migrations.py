@@ -1,16 +1,49 @@
 """How a store came to its present shape: one migration after the other, each applied once.
 
 Imported only when there is something to migrate, since sqlite-utils takes its time to import.
+Migrations reshape tables. What was recorded is counted before and after, and must be the same.
 """
 
 from __future__ import annotations
+
+import sqlite3
+from typing import Any
 
 from sqlite_utils.db import Database
 from sqlite_utils.migrations import Migrations
 
 from foldlog.eventstore import schema
+from foldlog.eventstore.errors import StoreError
 
 migrations = Migrations("foldlog")
+
+RECORDED = (
+    "SELECT session, count(*), max(version), hash FROM events GROUP BY session ORDER BY session",
+    "SELECT count(*), sum(bytes) FROM payloads",
+)
+"""What no migration may change: each session's events and the hash of its last one, payloads."""
+
+
+def migrate(db: sqlite3.Connection, path: str) -> None:
+    """Apply what is missing, in the transaction that ``db`` is in.
+
+    Raises:
+        StoreError: Something recorded would be lost; the caller rolls back.
+    """
+    before = _recorded(db)
+    migrations.apply(Database(db, execute_plugins=False))
+    db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION}")
+    if before and _recorded(db) != before:
+        raise StoreError(
+            f"{path} cannot be brought to schema {schema.SCHEMA_VERSION}: events would be lost."
+            " It was left as it was. Please report this."
+        )
+
+
+def _recorded(db: sqlite3.Connection) -> list[list[Any]]:
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
+        return []
+    return [db.execute(query).fetchall() for query in RECORDED]
 
 
 @migrations()

@@ -116,6 +116,12 @@ class Reader:
             rows = self._connection.rows(f"{sql} ORDER BY version LIMIT {limit}", (*segment, type))
             yield from self.decode(rows)
 
+    def names(self) -> list[str]:
+        """The sessions that have events of their own, whether these can be read or not."""
+        return [
+            name for (name,) in self._connection.rows("SELECT DISTINCT session FROM events", ())
+        ]
+
     def last(self, session: str) -> int:
         """The highest version of a session; 0 when there is no such session."""
         sql = "SELECT version FROM events WHERE session = ? ORDER BY version DESC LIMIT 1"
@@ -223,7 +229,7 @@ class Reader:
         if self._lately_chars > REMEMBERED_CHARS:
             self._lately, self._lately_chars = {}, 0
         lately = self._lately
-        found = self.payloads(names - lately.keys())
+        found = self.payloads([name for name in names if name not in lately])
         lately.update(found)
         self._lately_chars += sum(map(len, found.values()))
         return lately

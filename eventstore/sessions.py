@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from typing import Any
 
 from foldlog.eventstore.codec import dumps, loads
@@ -208,7 +209,8 @@ class SessionList:
 
     def _preview(self, session: str) -> str | None:
         events = self._reader.first(session, "message.user", PREVIEWED)
-        return next(filter(None, (_preview(event.data.get("content")) for event in events)), None)
+        contents = (event.data.get("content") for event in islice(events, PREVIEWED))
+        return next(filter(None, map(_preview, contents)), None)
 
     def _time(self, session: str, first: int, last: int) -> str:
         """The newest time that the source gives in these versions, else when they ended."""

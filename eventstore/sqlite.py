@@ -8,7 +8,6 @@ asks again after a few milliseconds: SQLite's own busy handler soon sleeps for a
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 import threading
@@ -18,11 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from foldlog.eventstore import schema
+from foldlog.eventstore import files, schema
 from foldlog.eventstore.errors import (
     CorruptStore,
     FoldlogError,
-    NewerStore,
     NotAStore,
     ReadOnlyStore,
     StoreBusy,
@@ -33,7 +31,6 @@ from foldlog.eventstore.errors import (
 
 Synchronous = Literal["FULL", "NORMAL"]
 
-MAGIC = b"SQLite format 3\0"
 FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.005
 """Seconds between two tries for the lock. Shorter, and writers take turns so often that each loses
 its cached pages with every append; longer, and one of them starves."""
@@ -88,25 +85,26 @@ class Connection:
                 raise
 
     def _prepare(self, synchronous: Synchronous) -> None:
-        version = self._patiently(lambda: _check_identity(self.db, self.path))
+        version = self._patiently(lambda: _identity(self.db, self.path))
         if not self.read_only:
             self._patiently(lambda: self.db.execute("PRAGMA journal_mode = WAL").fetchone())
             self.db.execute(f"PRAGMA synchronous = {synchronous}")
             if version < schema.SCHEMA_VERSION:
-                self._migrate(version)
+                self._migrate()
         elif version == 0:
             raise NotAStore(f"{self.path} is empty: there is no store in it to read.")
 
-    def _migrate(self, version: int) -> None:
-        from sqlite_utils.db import Database
+    def _migrate(self) -> None:
+        """Bring the store to today's schema, in one transaction."""
+        from foldlog.eventstore.migrations import migrate
 
-        from foldlog.eventstore.migrations import migrations
-
-        if version:
-            backup(self.db, Path(f"{self.path}.before-schema-{schema.SCHEMA_VERSION}"))
-        with self.writing():
-            migrations.apply(Database(self.db, execute_plugins=False))
-            self.db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION}")
+        with self.writing() as db:
+            version = _identity(db, self.path)  # another process may have been faster
+            if 0 < version < schema.SCHEMA_VERSION:
+                name = f"{self.path}.before-schema-{schema.SCHEMA_VERSION}"
+                self.backup(files.free_name(Path(name)))
+            if version < schema.SCHEMA_VERSION:
+                migrate(db, self.path)
 
     def writing(self) -> _Writing:
         """The store for one writer: all of the block is committed, or nothing of it is."""
@@ -128,12 +126,32 @@ class Connection:
                 self.db.backup(copy)
             return copy
         with translated(self.path):
-            return _connect(self.path, create=False, read_only=True)
+            reader = _connect(self.path, create=False, read_only=True)
+            reader.execute(f"PRAGMA busy_timeout = {int(self.timeout * 1000)}")
+            return reader
+
+    def backup(self, target: Path) -> None:
+        """A consistent copy at a new path, while others write."""
+        reader = self.reader()
+        try:
+            with translated(str(target)):
+                files.backup(reader, target)
+        finally:
+            reader.close()
 
     def rows(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
         """All rows of a query."""
         with self.reading() as db:
-            return db.execute(sql, arguments).fetchall()
+            try:
+                return db.execute(sql, arguments).fetchall()
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error):
+                    raise
+            # somebody recovers the store after a crash, or is the last to close it
+            rows: list[tuple[Any, ...]] = self._patiently(
+                lambda: db.execute(sql, arguments).fetchall()
+            )
+            return rows
 
     def close(self) -> None:
         """Close the connection; the last one to close merges the WAL into the file."""
@@ -200,9 +218,11 @@ class _Writing:
             error = failed
             raise
         finally:
-            if error is not None and connection.db.in_transaction:
-                connection.db.execute("ROLLBACK")
-            connection.lock.release()
+            try:
+                if error is not None and connection.db.in_transaction:
+                    connection.db.execute("ROLLBACK")
+            finally:
+                connection.lock.release()
             if isinstance(error, sqlite3.Error):
                 raise _translate(error, connection.path) from error
 
@@ -218,10 +238,34 @@ def _connect(path: str, *, create: bool, read_only: bool) -> sqlite3.Connection:
             )
         if not file.parent.is_dir():
             raise StoreNotFound(f"the folder {file.parent} does not exist. Make it first.")
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-    _check_bytes(file)
-    mode = "ro" if read_only else "rw"
-    return _open(f"{file.absolute().as_uri()}?mode={mode}")
+        files.make(file)
+    files.check(file)
+    uri = file.absolute().as_uri()
+    return _open_to_read(file, uri) if read_only else _open(f"{uri}?mode=rw")
+
+
+def _open_to_read(file: Path, uri: str) -> sqlite3.Connection:
+    """Open a file that may stand where nothing can be written.
+
+    SQLite wants to make a -shm file beside a store. Where it cannot, nobody else can write there
+    either, so the file is read as it stands.
+    """
+    db = _open(f"{uri}?mode=ro")
+    try:
+        db.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.OperationalError as error:
+        if _is_busy(error):
+            return db
+        db.close()
+        if _code(error) not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+            raise
+        if files.is_hot(file):
+            raise StoreError(
+                f"{file} was not closed by its last writer, and its folder cannot be written."
+                f" Copy it together with {file.name}-wal to a folder of yours and read it there."
+            ) from error
+        return _open(f"{uri}?mode=ro&immutable=1")
+    return db
 
 
 def _open(uri: str) -> sqlite3.Connection:
@@ -235,52 +279,13 @@ def _open(uri: str) -> sqlite3.Connection:
     )
 
 
-def _check_bytes(file: Path) -> None:
-    """Refuse what is no SQLite file or lacks its end, before SQLite may touch it."""
-    try:
-        with file.open("rb") as opened:
-            header = opened.read(100)
-            size = opened.seek(0, os.SEEK_END)
-    except OSError as error:
-        raise StoreError(f"{file} cannot be read: {error.strerror}.") from error
-    if not header:
-        return
-    if header[:16] != MAGIC:
-        raise NotAStore(f"{file} is no foldlog store: it is no SQLite file. It was not touched.")
-    page = int.from_bytes(header[16:18], "big") or 1
-    page = 65536 if page == 1 else page
-    pages = int.from_bytes(header[28:32], "big")
-    wal = file.with_name(file.name + "-wal")
-    if size < page * pages and not (wal.exists() and wal.stat().st_size):
-        raise CorruptStore(
-            f"{file} is cut off: {size:,} bytes where its header tells {page * pages:,}."
-            " It was not touched. Restore a backup."
-        )
-
-
-def _check_identity(db: sqlite3.Connection, path: str) -> int:
-    """The schema version of a store, 0 for a new one.
-
-    Raises:
-        NotAStore: The file is another program's.
-        NewerStore: A newer foldlog wrote it.
-    """
+def _identity(db: sqlite3.Connection, path: str) -> int:
+    """The schema version of an open store, 0 for a new one."""
     application, version, tables = db.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
         " FROM pragma_application_id, pragma_user_version"
     ).fetchone()
-    if application != schema.APPLICATION_ID:
-        if application or version or tables:
-            raise NotAStore(
-                f"{path} is no foldlog store: another program made it. It was not touched."
-            )
-        return 0
-    if version > schema.SCHEMA_VERSION:
-        raise NewerStore(
-            f"{path} has schema {version}, this foldlog knows {schema.SCHEMA_VERSION}."
-            " It was not touched. Upgrade foldlog."
-        )
-    return int(version)
+    return files.check_identity(files.Header(application, version, not tables, 0), path)
 
 
 @contextmanager
@@ -293,7 +298,7 @@ def translated(path: str) -> Iterator[None]:
 
 
 def _translate(error: sqlite3.Error, path: str) -> FoldlogError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code = _code(error)
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(
             f"no space left for {path}: the append was not recorded, what is there is safe."
@@ -309,26 +314,8 @@ def _translate(error: sqlite3.Error, path: str) -> FoldlogError:
 
 
 def _is_busy(error: sqlite3.OperationalError) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-    )
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
-def backup(source: sqlite3.Connection, target: Path) -> None:
-    """A consistent copy of a store while others write to it; readable by its owner only.
-
-    Raises:
-        StoreError: There is a file at ``target`` already.
-    """
-    try:
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        raise StoreError(f"{target} exists already. Name a new file.") from None
-    except OSError as error:
-        raise StoreError(f"{target} cannot be written: {error.strerror}.") from error
-    copy = sqlite3.connect(target, isolation_level=None)
-    try:
-        source.backup(copy)
-    finally:
-        copy.close()
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

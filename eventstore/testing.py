@@ -593,6 +593,14 @@ class Sessions(Conformance):
         assert (info.title, info.cwd, info.origin) == ("Fix it", "/home/me", {"harness": "h"})
         assert info.preview == "Please fix the tests"
 
+    def test_a_preview_is_looked_for_in_the_first_three(self, store: Backend) -> None:
+        store.append("parent", [said(" ")] * 2)
+        for fork, blank in (("seen", 0), ("unseen", 1)):
+            store.fork("parent", new=fork)
+            store.append(fork, [*[said("")] * blank, said("text")])
+        assert store.session("seen").preview == "text"
+        assert store.session("unseen").preview is None
+
     def test_new_titles_and_tags_take_the_place_of_old_ones(self, store: Backend) -> None:
         store.append("s", [EventDraft("session.started", {"title": "old"})])
         store.append("s", [EventDraft("session.renamed", {"title": "new"})])
@@ -811,6 +819,16 @@ class Reopening(Conformance):
         assert list(again.events()) == events
         assert again.sessions() == infos
         assert list(again.read("fork", until=2)) == events[:2]
+        assert is_sound(again)
+
+    def test_a_result_answers_the_newest_call_of_its_id(
+        self, store: Backend, reopen: Callable[[Any], Any]
+    ) -> None:
+        for name in ("older", "newer"):
+            block: dict[str, Any] = {"type": "tool_use", "id": "t", "name": name, "input": {}}
+            store.append("s", [EventDraft("message.assistant", {"content": [block]})])
+        again = reopen(store)
+        again.append("s", [EventDraft("tool.result", {"tool_use_id": "t", "content": ""})])
         assert is_sound(again)
 
     def test_it_goes_on_where_it_was(self, store: Backend, reopen: Callable[[Any], Any]) -> None:

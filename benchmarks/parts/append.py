@@ -109,16 +109,13 @@ def alone(store: str, corpus: Path, folder: Path, count: int) -> Facts:
 
 
 def ratios(run: Run, store: str, synchronous: str = "FULL", rounds: int | None = None) -> Facts:
-    """What one store is to raw sqlite3: medians of the rounds, the calmest if the disk is rough.
-
-    Where a commit takes ten times as long as before, because others use the disk, every store looks
-    as good as raw: such rounds are repeated, but no more than twice over.
-    """
-    wanted = rounds or run.sizes.rounds
-    found: list[Facts] = []
-    while len(found) < wanted * 3 and len(run.calm(found, synchronous)) < wanted:
-        found.append(compared(in_turns(run, store, LENGTHS.get(store, 1_000), synchronous)))
-    found = sorted(found, key=lambda facts: float(facts["theirs"]))[:wanted]
+    """What one store is to raw sqlite3: medians of the calmest rounds."""
+    count = LENGTHS.get(store, 1_000)
+    found = run.calmest(
+        f"append {synchronous}",
+        lambda: compared(in_turns(run, store, count, synchronous)),
+        rounds or run.sizes.rounds,
+    )
     numbers = {key: medians(found, key) for key, value in found[0].items() if is_number(value)}
     return {**found[0], **numbers}
 

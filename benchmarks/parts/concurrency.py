@@ -34,27 +34,35 @@ def writer(store: str, corpus: Path, folder: Path, count: int, number: int) -> F
 
 
 def together(run: Run, store: str) -> Facts:
-    """Throughput of all writers, and the longest that one of them waited."""
-    folder, count = run.fresh(), run.sizes.writers
-    run.call("parts.bulk:fill", store=store, corpus=run.corpus, folder=folder, count=1)
-    place = {"store": store, "corpus": run.corpus, "folder": folder, "count": count}
-    found = run.together(
-        "parts.concurrency:writer", [{**place, "number": n} for n in range(WRITERS)]
-    )
+    """How long all writers took, and the longest that one of them waited."""
+    count = run.sizes.writers
+    with run.scratch() as folder:
+        place = {"store": store, "corpus": run.corpus, "folder": folder}
+        run.call("parts.bulk:fill", **place, count=1)
+        found = run.together(
+            "parts.concurrency:writer",
+            [{**place, "count": count, "number": number} for number in range(WRITERS)],
+        )
     seconds = max(f["ended"] for f in found) - min(f["began"] for f in found)
+    return {"seconds": seconds, "worst": max(f["worst"] for f in found)}
+
+
+def pair(run: Run) -> Facts:
+    """foldlog's writers, and raw's right behind them."""
+    ours, raw = together(run, "foldlog"), together(run, "raw")
     return {
-        "throughput": WRITERS * count / seconds,
-        "worst": max(f["worst"] for f in found),
+        "ours": ours["seconds"],
+        "theirs": raw["seconds"],
+        "wait": ours["worst"],
+        "raw_wait": raw["worst"],
     }
 
 
 def run(run: Run) -> Report:
-    found: dict[str, list[Facts]] = {"foldlog": [], "raw": []}
-    for _ in range(run.sizes.rounds):
-        for store, rounds in found.items():
-            rounds.append(together(run, store))
-    ours, raw = (medians(found[store], "throughput") for store in ("foldlog", "raw"))
-    wait, raw_wait = (medians(found[store], "worst") for store in ("foldlog", "raw"))
+    found = run.calmest("writers", lambda: pair(run), run.sizes.rounds)
+    messages = WRITERS * run.sizes.writers
+    ours, raw = messages / medians(found, "ours"), messages / medians(found, "theirs")
+    wait, raw_wait = medians(found, "wait"), medians(found, "raw_wait")
     what = "four writing processes (throughput)"
     return Report(
         [

@@ -23,7 +23,11 @@ NO_PRICES = "Cost is not told: foldlog knows no prices."
 @json_option
 @click.pass_obj
 def stats_command(where: str | None, session: str | None, json: bool) -> None:
-    """Count tokens, cost, cache, sizes by cause, and tools; of one session or of all."""
+    """Count tokens, cache hits, sizes and tools.
+
+    Of one session, or of the whole store. Tokens of requests are the API's own count; sizes are
+    estimated.
+    """
     with reading(where) as store:
         name = find(store, session) if session else None
         found = statistics(store.read(name) if name else store.events())

@@ -6,7 +6,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -62,27 +62,34 @@ def import_command(
     """
     if watch and STDIN in paths:
         raise click.UsageError("stdin cannot be watched.")
-    with _resolved(paths, format) as sources, _store(where, dry_run) as store:
-        importer = _Importer(store, format, dry_run)
-        stamps = _stamps(sources) if watch else {}
-        found = _all_at_once(importer, sources, json=json)
+    with _named(paths, format) as names, _store(where, dry_run) as store:
+        importer = _Importer(store, format, dry_run, names)
+        stamps = _stamps(names) if watch else {}
+        found = _all_at_once(importer, names, json=json)
         if watch:
-            _watch(importer, sources, stamps, json=json)
+            _watch(importer, names, stamps, json=json)
     return DAMAGED if any(report.rejected for report in found) else 0
 
 
+Names = Mapping[Path, str | None]
+"""What to import, and what it is called where that is not its path."""
+
+
 @contextmanager
-def _resolved(paths: Sequence[Path], format: str) -> Iterator[list[Path]]:
+def _named(paths: Sequence[Path], format: str) -> Iterator[Names]:
     """What to import; a problem with it is told before a store is made."""
+    named = list(paths) or [path for _, path in formats.default_locations()]
+    if not named:
+        raise SourceError("no known program keeps sessions here. Name a file or a folder.")
     with tempfile.TemporaryDirectory() as folder:
-        named = list(paths) or [path for _, path in formats.default_locations()]
-        if not named:
-            raise SourceError("no known program keeps sessions here. Name a file or a folder.")
-        sources = [_spooled(Path(folder)) if path == STDIN else path for path in named]
-        for path in sources:
+        names = {
+            _spooled(Path(folder)) if path == STDIN else path: "-" if path == STDIN else None
+            for path in named
+        }
+        for path in names:
             if format == "auto" or not path.exists():
                 formats.detect(path)
-        yield sources
+        yield names
 
 
 def _spooled(folder: Path) -> Path:
@@ -102,10 +109,11 @@ def _store(where: str | None, dry_run: bool) -> EventStore:
 class _Importer:
     """Imports paths into one store, always in the same way."""
 
-    def __init__(self, store: EventStore, format: str, dry_run: bool) -> None:
+    def __init__(self, store: EventStore, format: str, dry_run: bool, names: Names) -> None:
         self._store = store
         self._format = format
         self._dry_run = dry_run
+        self._names = names
 
     def reports(
         self, paths: Iterable[Path], progress: Progress | None = None
@@ -118,10 +126,11 @@ class _Importer:
                 format=self._format,
                 progress=progress,
                 dry_run=self._dry_run,
+                name=self._names.get(path),
             )
 
 
-def _all_at_once(importer: _Importer, sources: list[Path], *, json: bool) -> list[ImportReport]:
+def _all_at_once(importer: _Importer, sources: Iterable[Path], *, json: bool) -> list[ImportReport]:
     found = []
     with Bar(hidden=json and on_terminal()) as bar:
         for report in importer.reports(sources, bar.file):
@@ -160,7 +169,7 @@ def _total(reports: Sequence[ImportReport]) -> str:
     return f"{len(reports):,} files: {new:,} new events{told}"
 
 
-def _watch(importer: _Importer, sources: list[Path], seen: Stamps, *, json: bool) -> None:
+def _watch(importer: _Importer, sources: Iterable[Path], seen: Stamps, *, json: bool) -> None:
     """Import what changes, until somebody interrupts.
 
     Args:

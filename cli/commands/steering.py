@@ -58,7 +58,7 @@ def rewind_command(
 @json_option
 @click.pass_obj
 def recover_command(where: str | None, session: str, json: bool) -> None:
-    """Close open calls as interrupted, their outcome unknown."""
+    """Close open calls as interrupted: their outcome is unknown."""
     with writing(where) as store:
         name = find(store, session)
         closed = [

@@ -131,7 +131,10 @@ def _text(view: View, shown: list[Item]) -> Iterator[str]:
 @json_option
 @click.pass_obj
 def diff_command(where: str | None, session: str, a: str, b: str, json: bool) -> None:
-    """Show what changed between the views at two versions, A and B."""
+    """Show what changed between two views.
+
+    A and B name their versions. What is positive under `saved` makes B smaller.
+    """
     with reading(where) as store:
         name = find(store, session)
         before, after = (open_view(store, name, resolve(store, name, v)) for v in (a, b))
@@ -144,7 +147,10 @@ def diff_command(where: str | None, session: str, a: str, b: str, json: bool) ->
 @json_option
 @click.pass_obj
 def why_command(where: str | None, session: str, version: str, json: bool) -> None:
-    """Show how an event is shown at the head, and through which edits it came to that."""
+    """Show through which edits an event came to be shown as it is.
+
+    At the head, the oldest edit first; the last one decides.
+    """
     with reading(where) as store:
         name = find(store, session)
         view = open_view(store, name)

@@ -3,7 +3,7 @@
 A format is a module of this package with four functions:
 
     detect(path) -> bool                                 is this file or folder one of yours?
-    import_path(store, path, progress, dry_run)          yields one ImportReport for each file
+    import_path(store, path, progress, dry_run, name)    yields one ImportReport for each file
     export_lines(store, session, until)                  the session as that program would keep it
     default_locations() -> list[Path]                    where that program keeps its sessions
 
@@ -46,7 +46,12 @@ class Format(Protocol):
         """Whether the file or folder is of this format."""
 
     def import_path(
-        self, store: EventStore, path: Path, progress: Progress | None, dry_run: bool
+        self,
+        store: EventStore,
+        path: Path,
+        progress: Progress | None,
+        dry_run: bool,
+        name: str | None,
     ) -> Iterator[ImportReport]:
         """Import a file or a folder, one report for each file."""
 
@@ -91,6 +96,7 @@ def import_path(
     format: str = "auto",
     progress: Progress | None = None,
     dry_run: bool = False,
+    name: str | None = None,
 ) -> Iterator[ImportReport]:
     """Import a file or a folder of transcripts; run again, it adds only what is new.
 
@@ -100,6 +106,7 @@ def import_path(
         format: One of FORMATS, or ``auto``.
         progress: Called with (file, bytes done, bytes in all) while a file is read.
         dry_run: Read and report, but record nothing.
+        name: What the file is called where that is not its path.
 
     Yields:
         One report for each file, as soon as the file is done.
@@ -107,8 +114,8 @@ def import_path(
     Raises:
         SourceError: The path is not there, or its format is unknown.
     """
-    name = detect(path) if format == "auto" else format
-    yield from load(name).import_path(store, path, progress, dry_run)
+    found = detect(path) if format == "auto" else format
+    yield from load(found).import_path(store, path, progress, dry_run, name)
 
 
 def export_lines(

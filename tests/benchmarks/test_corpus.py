@@ -71,10 +71,18 @@ def test_a_session_survives_its_file(tmp_path: Path, messages: list[corpus.Messa
     assert list(corpus.read(path, 20, skip=10)) == messages[10:30]
 
 
-def test_a_transcript_is_one_chain_of_single_blocks(tmp_path: Path) -> None:
+def test_a_transcript_is_a_tree_of_single_blocks(tmp_path: Path) -> None:
     path = transcript.write(tmp_path / "t.jsonl", 200_000)
     lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
-    assert [line["parentUuid"] for line in lines] == [None, *(line["uuid"] for line in lines[:-1])]
+    calls: dict[str, str] = {}
+    previous = None
+    for line in lines:
+        block = line["message"]["content"][0]
+        result = block["type"] == "tool_result"
+        assert line["parentUuid"] == (calls[block["tool_use_id"]] if result else previous)
+        previous = line["uuid"]
+        if block["type"] == "tool_use":
+            calls[block["id"]] = previous
     blocks = Counter(
         len(line["message"]["content"]) for line in lines if line["type"] == "assistant"
     )

@@ -29,9 +29,9 @@ __all__ = ["default_locations", "detect", "export_lines", "import_path"]
 
 
 def import_path(
-    store: EventStore, path: Path, progress: Progress | None, dry_run: bool
+    store: EventStore, path: Path, progress: Progress | None, dry_run: bool, name: str | None
 ) -> Iterator[ImportReport]:
     """Import a transcript, a session's folder, a project's or all of them."""
     from foldlog.cli.formats.claude_code.run import Run
 
-    yield from Run(store, progress, dry_run).import_all(find(path))
+    yield from Run(store, progress, dry_run).import_all(find(path, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from foldlog.eventstore.events import EventDraft
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.claude_code.transcript import Transcript
     from foldlog.cli.formats.claude_code.tree import Node
     from foldlog.eventstore.events import Json
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
 class Drafts:
@@ -43,7 +47,7 @@ class Drafts:
         time = line.get("timestamp")
         if time is None and isinstance(line.get("snapshot"), dict):
             time = line["snapshot"].get("timestamp")
-        if isinstance(time, str):
+        if isinstance(time, str) and _TIME.match(time):
             self._occurred = time
 
     def line(self, record: Record, key: str, parts: Split, node: Node | None) -> None:

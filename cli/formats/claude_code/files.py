@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ KEY_DIGITS = 32
 
 PROGRESS_LINES = 256
 
+_ID = re.compile(r"[\w-]{1,100}", re.ASCII)
+
 
 class FileImport:
     """The import of one file."""
@@ -34,7 +37,7 @@ class FileImport:
     def __init__(self, run: Run, source: Source) -> None:
         self.run = run
         self.source = source
-        self.file = str(source.path)
+        self.file = source.file
         reading = sources.records(source.path)
         self.records: Sequence[Record] = reading.records
         self.pending = reading.pending
@@ -96,7 +99,7 @@ class FileImport:
 
     def _session(self) -> str:
         """The id of the file's session: its name, if no other file has taken that."""
-        name = self.source.path.stem
+        name = self.source.path.stem.encode(errors="replace").decode()
         origin = self.run.origin(name)
         if origin is None or self._is_mine(origin):
             return name
@@ -105,8 +108,8 @@ class FileImport:
     def _is_agent(self, session: str) -> bool:
         """Whether the lines are a subagent's, whatever the file is called: as it was found when the
         file was first read, so that a growing file stays what it is."""
-        kind = self.run.kind(session)
-        return _all_sidechain(self.records) if kind is None else kind == "subagent"
+        origin = self.run.origin(session)
+        return _all_sidechain(self.records) if origin is None else bool(origin.get("agent"))
 
     def _is_mine(self, origin: dict[str, Json]) -> bool:
         return origin.get("file") == self.file or origin.get("first") == self._first
@@ -126,9 +129,14 @@ class FileImport:
         return {
             "title": meta.get("description"),
             "cwd": _first_text(self.records, "cwd"),
-            "origin": {**self._origin(), "first": self._first, **_agent_type(meta)},
+            "origin": {**self._origin(), "first": self._first, **self._agent(meta)},
             "parent": self._parent(meta),
         }
+
+    def _agent(self, meta: dict[str, Json]) -> dict[str, Json]:
+        if not self.is_agent:
+            return {}
+        return {"agent": True, "agent_type": meta.get("agentType")}
 
     def _parent(self, meta: dict[str, Json]) -> dict[str, Json] | None:
         assert self.main is not None
@@ -148,11 +156,11 @@ class FileImport:
 
     def _child(self, line: dict[str, Json]) -> Log:
         """The child session that a sidechain's line belongs to: by its agent, else by its root."""
-        uuid, parent, agent = line.get("uuid"), line.get("parentUuid"), line.get("agentId")
-        name = f"agent-{agent}" if agent else self._chains.get(str(parent))
+        uuid, parent, agent = str(line.get("uuid")), line.get("parentUuid"), line.get("agentId")
+        name = f"agent-{agent}" if _is_id(agent) else self._chains.get(str(parent))
         if name is None:
-            name = f"agent-{str(uuid)[:8]}"
-        self._chains[str(uuid)] = name
+            name = f"agent-{uuid[:8] if _is_id(uuid) else self._first[:8]}"
+        self._chains[uuid] = name
         if name not in self._children:
             self._children[name] = self._log(self._child_session(name), agent=True)
         return self._children[name]
@@ -179,17 +187,18 @@ class FileImport:
         }
 
 
+def _is_id(name: Json) -> bool:
+    """Whether a session can be called so."""
+    return isinstance(name, str) and _ID.fullmatch(name) is not None
+
+
 def _all_sidechain(records: Sequence[Record]) -> bool:
     """Whether the lines are a subagent's, whatever the file is called."""
     lines = (record.value or {} for record in records)
-    marks = [line["isSidechain"] for line in lines if "isSidechain" in line]
+    marks = [line.get("isSidechain") for line in lines if line.get("type") in ("user", "assistant")]
     return bool(marks) and all(marks)
 
 
 def _first_text(records: Sequence[Record], key: str) -> str | None:
     values = (record.value.get(key) for record in records if record.value)
     return next((value for value in values if isinstance(value, str)), None)
-
-
-def _agent_type(meta: dict[str, Json]) -> dict[str, Json]:
-    return {"agent_type": meta["agentType"]} if "agentType" in meta else {}

@@ -41,7 +41,12 @@ def split(line: Line, node: Node | None) -> Split:
     kind = line.get("type")
     if node is not None and kind in _SPLITTERS:
         return _SPLITTERS[kind](line, node)
-    return Split(f"claude.{kind}" if isinstance(kind, str) and kind else "claude.line", line, None)
+    return Split(f"claude.{kind}" if _is_name(kind) else "claude.line", line, None)
+
+
+def _is_name(kind: Json) -> bool:
+    """Whether a line's type can be part of an event's."""
+    return isinstance(kind, str) and 0 < len(kind) < 100 and kind.isprintable()
 
 
 def join(type_: str, data: Mapping[str, Json], rest: Mapping[str, Json] | None) -> Line:

@@ -10,10 +10,11 @@ is dropped: what cannot be decoded is a record too, with the reason.
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from foldlog.eventstore.codec import loads
+import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,18 @@ _OBJECT_START = re.compile(r'\{\s*"')
 _IDENTITY = frozenset({"uuid", "sessionId", "leafUuid", "messageId"})
 """Every record has a type and one of these; the objects inside it do not."""
 
-_DECODER = json.JSONDecoder()
+
+def _refuse(constant: str) -> Json:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+"""Exact, and as strict as the store: what it reads can be recorded."""
 
 
 class Record(NamedTuple):
@@ -70,13 +82,20 @@ def read(content: bytes) -> Reading:
     pending = False
     for number, start, line in _lines(content):
         try:
-            value = loads(line)
-        except ValueError:
+            value = _decoded(line)
+        except (ValueError, RecursionError):
             is_last = start + len(line) == len(content)
             pending = _read_damaged(records, number, start, line, is_last)
             continue
         records.append(_record(number, start, line, value))
     return Reading(records, pending)
+
+
+def _decoded(line: bytes) -> Json:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return _DECODER.decode(line.decode().strip())
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -164,7 +183,9 @@ def _are_records(text: str, position: int) -> bool:
 def _reason(line: bytes) -> str:
     """What is wrong with the bytes, in one short sentence."""
     try:
-        loads(line.decode())
+        _DECODER.decode(line.decode())
+    except RecursionError:
+        return "no JSON: nested too deeply"
     except UnicodeDecodeError as error:
         return f"no UTF-8 at byte {error.start + 1}"
     except json.JSONDecodeError as error:

@@ -49,7 +49,7 @@ class Run:
                 yield self._import(source)
             else:
                 notice = LineNote(0, source.skip)
-                yield ImportReport(str(source.path), FORMAT, None, notices=(notice,))
+                yield ImportReport(source.file, FORMAT, None, notices=(notice,))
 
     def _import(self, source: Source) -> ImportReport:
         """Import one file. One that cannot be read does not keep others from being imported."""
@@ -58,7 +58,7 @@ class Run:
                 return self._import_alone(source)
         except OSError as error:
             note = LineNote(0, f"the file cannot be read: {error.strerror}")
-            return ImportReport(str(source.path), FORMAT, None, rejected=(note,))
+            return ImportReport(source.file, FORMAT, None, rejected=(note,))
 
     def _import_alone(self, source: Source) -> ImportReport:
         """Import one file; where another process imports it too, what it recorded is known the next
@@ -76,10 +76,6 @@ class Run:
             return None
         origin = self.store.get(session, 1).data.get("origin")
         return origin if isinstance(origin, dict) else {}
-
-    def kind(self, session: str) -> str | None:
-        """The kind of a session's parent, empty without one; None when there is no such session."""
-        return str(self._parent(session).get("kind", "")) if self.store.exists(session) else None
 
     def _stems_from(self, session: str, other: str) -> bool:
         return self.store.exists(session) and self._parent(session).get("session") == other

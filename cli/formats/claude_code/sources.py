@@ -51,11 +51,18 @@ class Source:
         path: The file.
         owner: For a subagent's: the session in whose folder it stands.
         skip: Why it is no session; None when it is one.
+        name: What it is called where that is not its path.
     """
 
     path: Path
     owner: str | None = None
     skip: str | None = None
+    name: str | None = None
+
+    @property
+    def file(self) -> str:
+        """What it is called."""
+        return self.name or str(self.path)
 
     @property
     def is_named_agent(self) -> bool:
@@ -106,14 +113,14 @@ def _has_known_lines(content: bytes) -> bool:
     return len(content) == DETECT_BYTES and b'"sessionId"' in content.partition(b"\n")[0]
 
 
-def find(path: Path) -> list[Source]:
+def find(path: Path, name: str | None = None) -> list[Source]:
     """The transcripts at a path: sessions before their subagents and their copies.
 
     A file that is named itself is imported whatever it is; in a folder, files that are no sessions
     are passed over. With a session's file come the subagents from its folder.
     """
     if not path.is_dir():
-        named = Source(path, _owner(path))
+        named = Source(path, _owner(path), name=name)
         return [named, *_found_in(named.folder)]
     return _found_in(path)
 

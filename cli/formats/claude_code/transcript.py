@@ -168,7 +168,7 @@ class Transcript:
         """A line that gives the session a title; one of a lower kind does not replace it."""
         kind = str(data.get("type"))
         title, rank = data.get(TITLE_KEYS[kind]), [*TITLE_KEYS].index(kind)
-        if kind == "summary" and data.get("leafUuid") not in self._by_uuid:
+        if kind == "summary" and str(data.get("leafUuid")) not in self._by_uuid:
             return  # the title of another session
         if isinstance(title, str) and title and rank >= self._rank:
             self.named, self._rank = title, rank

@@ -112,7 +112,7 @@ def node_of(
         _describe_message(node, line, message)
     elif type_ == "system":
         node.subtype = _text(line.get("subtype"))
-        node.sent = node.subtype == "local_command"
+        node.sent = node.subtype == "local_command" and _is_content(line.get("content"))
         metadata = line.get("compactMetadata")
         node.preserved = metadata if isinstance(metadata, dict) else None
         node.logical_parent = _text(line.get("logicalParentUuid"))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -101,10 +102,57 @@ def followed(store: EventStore, session: str) -> Transcript:
     """What is known of a recorded session."""
     events = list(store.read(session))
     lines = [event.meta.get("line", event.data) for event in events if is_line(event)]
-    transcript = Transcript(session, agent=any(line.get("isSidechain") for line in lines))
+    agent = any(line.get("isSidechain") for line in lines)
+    transcript = Transcript(session, agent=agent)
     for event in events:
         transcript.recall(event)
     return transcript
+
+
+ODD = [
+    '{"type":"mode","x":1e999}',
+    '{"type":"mode","x":NaN}{"type":"mode","sessionId":"a","y":Infinity}',
+    '{"type":"mode","x":' + "[" * 3000 + "]" * 3000 + "}",
+    '{"type":""}',
+    '{"type":"\\ud800x"}',
+    '{"type":"user","uuid":"\\ud800","cwd":"\\udfff","message":{"content":"a"}}',
+    '{"type":"user","uuid":"","message":{"content":"a"}}',
+    '{"type":"user","uuid":"q","parentUuid":"q","message":{"content":"its own parent"}}',
+    '{"type":"user","uuid":"z","timestamp":"\\u0000","message":{"content":"\\u0000"}}',
+    '{"type":"user","uuid":"n","sessionId":7,"timestamp":9,"cwd":[],"message":{"content":"x"}}',
+    '{"type":"user","uuid":"r","message":{"content":[{"type":"tool_result","tool_use_id":{}}]}}',
+    '{"type":"user","uuid":"i","isSidechain":true,"agentId":{"a":1},"message":{"content":"x"}}',
+    '{"type":"user","uuid":"j","isSidechain":true,"agentId":"\\ud800","message":{"content":"x"}}',
+    '{"type":"user","uuid":"m","forkedFrom":{"sessionId":5},"message":{"content":"x"}}',
+    '{"type":"assistant","uuid":"a","message":{"id":5,"content":[{"type":"tool_use","id":7}]}}',
+    '{"type":"assistant","uuid":"l","isApiErrorMessage":true,"message":{"content":"plain"}}',
+    '{"type":"attachment","uuid":"c","attachment":"x","rendered":"y"}',
+    '{"type":"attachment","uuid":"d","attachment":{"type":{}},"rendered":[{"content":"x","z":1}]}',
+    (
+        '{"type":"system","uuid":"e","subtype":"compact_boundary","compactMetadata":{"preservedMessages":'
+        '{"uuids":[1,null]}},"logicalParentUuid":4}'
+    ),
+    '{"type":"system","uuid":"g","subtype":"microcompact_boundary","microcompactMetadata":5}',
+    '{"type":"system","uuid":"h","subtype":"local_command"}',
+    '{"type":"system","uuid":"k","subtype":"api_error","error":null}',
+    '{"type":"last-prompt","leafUuid":{}}',
+    '{"type":"summary","summary":5,"leafUuid":[]}',
+    '{"type":"custom-title","customTitle":"\\ud800"}',
+    '{"type":"api-request","id":[],"shapeHash":{}}',
+    '{"type":"api-request-shape","shapeHash":"a","shape":5}',
+    '{"type":"file-history-snapshot","snapshot":{"timestamp":5}}',
+    '{"$payload":0,"$literal":1,"type":"mode"}',
+]
+
+
+@pytest.mark.parametrize("line", [*ODD, "\n".join(ODD)], ids=[*(x[:40] for x in ODD), "all"])
+def test_an_odd_line(line: str, tmp_path: Path) -> None:
+    """What no version writes, and a file may hold all the same."""
+    path = tmp_path / "s.jsonl"
+    path.write_text('{"type":"user","uuid":"0","message":{"content":"hi"}}\n' + line + "\n")
+    store = EventStore(":memory:")
+    check_import(store, path)
+    assert report_of(store, path).new == 0
 
 
 @given(content=damaged(), cut=st.floats(0, 1))
@@ -112,9 +160,15 @@ def followed(store: EventStore, session: str) -> Transcript:
 def test_a_damaged_file(content: bytes, cut: float, tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     store = EventStore(":memory:")
-    for size in (int(len(content) * cut), len(content)):
-        path.write_bytes(content[:size])
-        report = report_of(store, path)
+    path.write_bytes(content[: int(len(content) * cut)])
+    report_of(store, path)
+    path.write_bytes(content)
+    check_import(store, path)
+
+
+def check_import(store: EventStore, path: Path) -> None:
+    """Import a file, and hold what became of it against the file."""
+    report = report_of(store, path)
     if report.session is None:
         return
     back = [said(record) for record in read(exported(store, report.session)).records]

@@ -14,6 +14,7 @@ from foldlog.eventstore import EventStore
 from tests.formats.claude_code.cases import (
     CLAUDE,
     CORPUS,
+    FIXTURES,
     GENERATED,
     PROBES,
     TRUTH,
@@ -147,3 +148,8 @@ def test_a_difference_without_a_name_is_found() -> None:
     ours, theirs = of_probe(["u:text:U1", "a:text:A1"]), of_probe(["u:text:U1", "a:text:A2"])
     (difference,) = differences(ours, theirs)
     assert difference.startswith("unexplained")
+
+
+def test_every_name_of_a_difference_is_explained() -> None:
+    page = (FIXTURES.parents[1] / "docs" / "claude-code.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(NAMES) if f"`{name}`" not in page] == []

@@ -1,0 +1,28 @@
+"""The generated parts of the documentation: what cog asks for, told by the program itself.
+
+Each function prints Markdown. ``make docs`` writes the pages anew; ``make lint`` fails where a page
+does not say what the program says.
+"""
+
+from docs.generate.backends import conformance, conformance_example, protocol
+from docs.generate.command_line import commands
+from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
+from docs.generate.markdown import example
+from docs.generate.python_api import errors, reference
+from docs.generate.sql import queries
+
+__all__ = [
+    "canonical_form",
+    "commands",
+    "conformance",
+    "conformance_example",
+    "errors",
+    "example",
+    "file",
+    "limits",
+    "protocol",
+    "queries",
+    "reference",
+    "repairs",
+    "sql_functions",
+]

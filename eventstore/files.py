@@ -1,0 +1,219 @@
+"""A store's file, looked at and copied without harm.
+
+What a file is gets told from its bytes, before SQLite may open it: merely by opening a database
+whose last writer was killed, and closing it again, SQLite changes it. That is right for a store and
+wrong for a file that is another program's.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from foldlog.eventstore import schema
+from foldlog.eventstore.errors import CorruptStore, NewerStore, NotAStore, StoreError
+
+MAGIC = b"SQLite format 3\0"
+
+HEADER_BYTES = 108
+"""The header of a database and the beginning of its first table page (SQLite file format, 1.3)."""
+
+WAL_HEADER_BYTES, FRAME_HEADER_BYTES = 32, 24
+"""The parts of a write-ahead log that are no pages (SQLite file format, 4.1)."""
+
+EMPTY_LEAF = b"\x0d\0\0\0\0"
+"""How the first page of a database without tables begins behind the header: a leaf, no cells."""
+
+
+class Header(NamedTuple):
+    """What the first page of a database says.
+
+    Attributes:
+        application: Its PRAGMA application_id. version: Its PRAGMA user_version.
+        is_empty: Whether there is no table in it.
+        size: How many bytes the file should have; 0 where the header does not know.
+    """
+
+    application: int
+    version: int
+    is_empty: bool
+    size: int
+
+    @classmethod
+    def of(cls, page: bytes) -> Header:
+        """Read the first page."""
+        length, pages = _number(page[16:18]), _number(page[28:32])
+        known = page[24:28] == page[92:96]  # the counts were written by the same program
+        return cls(
+            application=_number(page[68:72]),
+            version=_number(page[60:64]),
+            is_empty=page[100:105] == EMPTY_LEAF,
+            size=(65536 if length == 1 else length) * pages if known else 0,
+        )
+
+
+def make(file: Path) -> None:
+    """Make an empty file that only its owner can read, unless there is one.
+
+    Raises:
+        StoreError: It cannot be made.
+    """
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(f"{file} cannot be made: {error.strerror}.") from error
+
+
+def check(file: Path) -> None:
+    """Refuse what is no store of ours, without touching it; an empty file may become one.
+
+    Raises:
+        NotAStore: It is no SQLite file, or another program's.
+        NewerStore: A newer foldlog wrote it.
+        CorruptStore: It lacks its end.
+        StoreError: It cannot be read.
+    """
+    try:
+        page, size = _first_page(file)
+        if not page:
+            return
+        if page[:16] != MAGIC:
+            raise NotAStore(
+                f"{file} is no foldlog store: it is no SQLite file. It was not touched."
+            )
+        if len(page) < HEADER_BYTES:
+            raise _cut_off(file, size, HEADER_BYTES)
+        check_identity(Header.of(_first_page_of_wal(file) or page), str(file))
+        _check_size(file)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def check_identity(header: Header, path: str) -> int:
+    """The schema version of a store, 0 for one that is still empty.
+
+    Raises:
+        NotAStore: The file is another program's.
+        NewerStore: A newer foldlog wrote it.
+    """
+    if header.application != schema.APPLICATION_ID:
+        if header.application or header.version or not header.is_empty:
+            raise NotAStore(
+                f"{path} is no foldlog store: another program made it. It was not touched."
+            )
+        return 0
+    if header.version > schema.SCHEMA_VERSION:
+        raise NewerStore(
+            f"{path} has schema {header.version}, this foldlog knows {schema.SCHEMA_VERSION}."
+            " It was not touched. Upgrade foldlog."
+        )
+    return header.version
+
+
+def is_hot(file: Path) -> bool:
+    """Whether there is a write-ahead log with something in it."""
+    try:
+        return _wal(file).stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def backup(source: sqlite3.Connection, target: Path) -> None:
+    """A consistent copy of a store while others write to it; readable by its owner only.
+
+    The copy gets its name when it is complete.
+
+    Args:
+        source: A connection that is not writing: SQLite would wait for it without end.
+
+    Raises:
+        StoreError: There is a file at ``target`` already, or it cannot be made.
+    """
+    if target.exists():
+        raise StoreError(f"{target} exists already. Name a new file.")
+    try:
+        opened, name = tempfile.mkstemp(".part", f"{target.name}.", target.parent)
+        os.close(opened)
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written: {error.strerror}.") from error
+    part = Path(name)
+    try:
+        copy = sqlite3.connect(part, isolation_level=None)
+        try:
+            source.backup(copy)
+        finally:
+            copy.close()
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def free_name(file: Path) -> Path:
+    """The path itself, or with the first number behind it that names no file."""
+    number, free = 1, file
+    while free.exists():
+        number += 1
+        free = file.with_name(f"{file.name}-{number}")
+    return free
+
+
+def _check_size(file: Path) -> None:
+    """Refuse a file without its end, unless a write-ahead log may still hold it.
+
+    Another process may be writing the file anew just now, log first: so only what is short twice,
+    without a log in between, is cut off.
+    """
+    for _ in range(2):
+        page, size = _first_page(file)
+        told = Header.of(page).size
+        if size >= told or is_hot(file):
+            return
+    raise _cut_off(file, size, told)
+
+
+def _cut_off(file: Path, size: int, told: int) -> CorruptStore:
+    return CorruptStore(
+        f"{file} is cut off: {size:,} bytes where it needs {told:,}."
+        " It was not touched. Restore a backup."
+    )
+
+
+def _first_page(file: Path) -> tuple[bytes, int]:
+    """The beginning of a file, and its size."""
+    with file.open("rb") as opened:
+        return opened.read(HEADER_BYTES), opened.seek(0, os.SEEK_END)
+
+
+def _first_page_of_wal(file: Path) -> bytes | None:
+    """The first page of a database as it was last committed to its write-ahead log, if it was.
+
+    A frame belongs to the log as it is now if it repeats the salts of the log's header; a
+    transaction ends with a frame that tells the size of the database.
+    """
+    if not is_hot(file):
+        return None
+    committed = pending = None
+    with _wal(file).open("rb") as log:
+        header = log.read(WAL_HEADER_BYTES)
+        size, salts = _number(header[8:12]), header[16:24]
+        while len(frame := log.read(FRAME_HEADER_BYTES)) == FRAME_HEADER_BYTES:
+            if frame[8:16] != salts:
+                break
+            page = log.read(HEADER_BYTES)
+            log.seek(size - len(page), os.SEEK_CUR)
+            if _number(frame[:4]) == 1:
+                pending = page
+            if _number(frame[4:8]):
+                committed, pending = pending or committed, None
+    return committed
+
+
+def _wal(file: Path) -> Path:
+    return file.with_name(file.name + "-wal")
+
+
+def _number(encoded: bytes) -> int:
+    return int.from_bytes(encoded, "big")

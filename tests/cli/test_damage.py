@@ -1,0 +1,63 @@
+"""A store that somebody tampered with: named by verify, told in one line by everything else."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from foldlog.eventstore.codec import loads
+from tests.cli.conftest import Run
+from tests.cli.demo import DEMO
+
+CHANGE = 'UPDATE events SET data = \'{"content": "other"}\''
+
+DAMAGE = {
+    "another content": (f"{CHANGE} WHERE session = 'demo-1' AND version = 10", 10),
+    "no JSON": ("UPDATE events SET data = 'x' WHERE session = 'demo-1' AND version = 1", 1),
+    "an event taken out": ("DELETE FROM events WHERE session = 'demo-1' AND version = 9", 10),
+}
+
+
+def damage(db: Path, statement: str) -> None:
+    """Change the file behind foldlog's back; what can be derived from the log is dropped."""
+    connection = sqlite3.connect(db)
+    triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    for (name,) in connection.execute(triggers).fetchall():
+        connection.execute(f"DROP TRIGGER {name}")
+    for change in (statement, "DELETE FROM sessions", "DELETE FROM checkpoints"):
+        connection.execute(change)
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize(("statement", "version"), DAMAGE.values(), ids=DAMAGE.keys())
+def test_verify_names_the_first_bad_version(
+    db: Path, run: Run, statement: str, version: int
+) -> None:
+    damage(db, statement)
+    for arguments in (["verify", DEMO, "--json"], ["verify", "--json"]):
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert result.stderr == ""
+        found = {v["session"]: v for v in map(loads, result.stdout.splitlines())}
+        assert found[DEMO]["ok"] is False
+        assert found[DEMO]["problems"][0]["version"] == version
+    assert found["hostile-1"]["ok"] is True
+
+
+def test_verify_tells_people_too(db: Path, run: Run) -> None:
+    damage(db, DAMAGE["another content"][0])
+    result = run("verify")
+    assert result.exit_code == 1
+    assert f"{DEMO} 10: its hash does not follow" in result.stdout
+
+
+def test_what_cannot_be_read_is_named_with_a_way_out(db: Path, run: Run) -> None:
+    damage(db, DAMAGE["no JSON"][0])
+    for command in ("log", "view", "export"):
+        result = run(command, DEMO)
+        assert result.exit_code == 2
+        assert "version 1" in result.stderr
+        assert "foldlog verify" in result.stderr

@@ -1,0 +1,142 @@
+"""The import command: what it tells, what it records, what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from foldlog.cli.main import foldlog
+from foldlog.eventstore import EventStore
+from foldlog.eventstore.codec import loads
+
+ID = "11111111-2222-4333-8444-555555555555"
+
+
+def lines(count: int, session: str = ID) -> list[str]:
+    """User lines of one session, each below the one before."""
+    return [
+        json.dumps(
+            {
+                "type": "user",
+                "uuid": f"u-{number}",
+                "parentUuid": f"u-{number - 1}" if number else None,
+                "sessionId": session,
+                "timestamp": f"2026-11-29T12:00:{number:02}.000Z",
+                "message": {"role": "user", "content": f"message {number}"},
+            }
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in" / f"{ID}.jsonl"
+    path.parent.mkdir()
+    path.write_text("\n".join([*lines(3), ""]))
+    return path
+
+
+def run(tmp_path: Path, *arguments: str | Path, **more: Any) -> Result:
+    database = tmp_path / "store.db"
+    command = ["--db", str(database), "import", *map(str, arguments)]
+    return CliRunner().invoke(foldlog, command, **more)
+
+
+def reports(result: Result) -> list[Any]:
+    return [loads(line) for line in result.stdout.splitlines()]
+
+
+def test_run_again_it_adds_only_what_is_new(tmp_path: Path, source: Path) -> None:
+    (first,) = reports(run(tmp_path, source, "--json"))
+    assert (first["session"], first["new"], first["events"]) == (ID, 4, 4)
+    (again,) = reports(run(tmp_path, source.parent, "--json"))
+    assert (again["new"], again["events"]) == (0, 4)
+    source.write_text("\n".join([*lines(5), ""]))
+    (grown,) = reports(run(tmp_path, source, "--json"))
+    assert (grown["new"], grown["events"]) == (2, 6)
+
+
+def test_a_dry_run_reports_and_records_nothing(tmp_path: Path, source: Path) -> None:
+    (report,) = reports(run(tmp_path, source, "--dry-run", "--json"))
+    assert report["new"] == 4
+    assert not (tmp_path / "store.db").exists()
+    run(tmp_path, source)
+    source.write_text("\n".join([*lines(5), ""]))
+    (report,) = reports(run(tmp_path, source, "--dry-run", "--json"))
+    assert report["new"] == 2
+    with EventStore(tmp_path / "store.db") as store:
+        assert store.last(ID) == 4
+
+
+def test_what_comes_in_on_stdin_goes_into_its_session(tmp_path: Path, source: Path) -> None:
+    (report,) = reports(run(tmp_path, "-", "--json", input=source.read_bytes()))
+    assert (report["file"], report["session"], report["new"]) == ("-", ID, 4)
+    (again,) = reports(run(tmp_path, "-", "--json", input=source.read_bytes()))
+    assert again["new"] == 0
+    (same,) = reports(run(tmp_path, source, "--json"))
+    assert (same["session"], same["new"]) == (ID, 0), "a file that holds the same is the same"
+
+
+def test_bad_lines_are_told_with_their_place_and_the_code_is_1(
+    tmp_path: Path, source: Path
+) -> None:
+    source.write_text("\n".join([lines(1)[0], "{oops", *lines(2)[1:], ""]))
+    result = run(tmp_path, source)
+    assert result.exit_code == 1
+    assert "line 2" in result.stdout
+    assert "1 unreadable line" in result.stdout
+    (again,) = reports(run(tmp_path, source, "--json"))
+    assert [note["line"] for note in again["rejected"]] == [2]
+
+
+def test_a_torn_tail_is_pending_and_taken_up_next_time(tmp_path: Path, source: Path) -> None:
+    whole = "\n".join([*lines(3), ""])
+    source.write_text(whole[:-40])
+    result = run(tmp_path, source, "--json")
+    (report,) = reports(result)
+    assert (report["pending"], report["new"], result.exit_code) == (True, 3, 0)
+    source.write_text(whole)
+    (report,) = reports(run(tmp_path, source, "--json"))
+    assert (report["pending"], report["new"]) == (False, 1)
+
+
+def test_without_a_path_known_programs_are_asked(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    nothing = run(tmp_path)
+    assert nothing.exit_code == 2
+    assert "Name a file or a folder" in nothing.stderr
+    folder = tmp_path / "claude" / "projects" / "-home-dev"
+    folder.mkdir(parents=True)
+    source.rename(folder / source.name)
+    (report,) = reports(run(tmp_path, "--json"))
+    assert report["session"] == ID
+
+
+def test_one_path_that_is_not_there_keeps_all_from_being_imported(
+    tmp_path: Path, source: Path
+) -> None:
+    result = run(tmp_path, source, tmp_path / "none.jsonl")
+    assert result.exit_code == 2
+    assert not (tmp_path / "store.db").exists()
+
+
+def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("hello")
+    assert run(tmp_path, other).exit_code == 2
+
+
+def test_the_transcript_comes_back_line_by_line(tmp_path: Path, source: Path) -> None:
+    run(tmp_path, source)
+    command = ["--db", str(tmp_path / "store.db"), "export", ID, "--to", "claude-code"]
+    whole = CliRunner().invoke(foldlog, command)
+    assert [loads(line) for line in whole.stdout.splitlines()] == [loads(x) for x in lines(3)]
+    part = CliRunner().invoke(foldlog, [*command, "--at", "3"])
+    assert [loads(line) for line in part.stdout.splitlines()] == [loads(x) for x in lines(2)]

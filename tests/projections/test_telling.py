@@ -1,0 +1,179 @@
+"""What commands tell of views and logs: handles, rows, what is seen, tools, figures."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foldlog.eventstore.events import EventDraft
+from foldlog.projections.handles import Handle
+from foldlog.projections.items import items
+from foldlog.projections.listing import rows, text_of_item
+from foldlog.projections.seen import is_seen
+from foldlog.projections.statistics import statistics
+from foldlog.projections.tools import of_tool
+from foldlog.projections.view import project
+from tests.projections.build import (
+    assistant,
+    call,
+    edit,
+    log,
+    moved,
+    result,
+    shown,
+    summary,
+    system,
+    thinking,
+    user,
+)
+
+
+class TestHandles:
+    @pytest.mark.parametrize(
+        ("text", "handle"),
+        [
+            ("foldlog:abc/12", Handle("abc", "12")),
+            ("foldlog:abc/12#3", Handle("abc", "12", 3)),
+            ("foldlog:a/b c/head", Handle("a/b c", "head")),
+            (" foldlog:last/request:-1 ", Handle("last", "request:-1")),
+        ],
+    )
+    def test_a_handle_is_read(self, text: str, handle: Handle) -> None:
+        assert Handle.parse(text) == handle
+
+    @pytest.mark.parametrize(
+        "text", ["", "abc", "foldlog:abc", "foldlog:/1", "foldlog:a/1#0", "a/1"]
+    )
+    def test_other_text_is_none(self, text: str) -> None:
+        assert Handle.parse(text) is None
+
+    @given(st.text(min_size=1), st.integers(1, 10**6), st.none() | st.integers(1, 99))
+    def test_what_is_written_is_read_again(
+        self, name: str, version: int, block: int | None
+    ) -> None:
+        session = name.replace("\n", " ") + "s"
+        assert Handle.parse(str(Handle(session, version, block))) == Handle(
+            session, str(version), block
+        )
+
+
+EVENTS = log(
+    system("be brief"),  # 1
+    user("question"),  # 2
+    assistant(thinking(), call("a"), call("b", "Read")),  # 3
+    result("a", "0123456789"),  # 4
+    result("b", [{"type": "text", "text": "x"}], is_error=True),  # 5
+    assistant("answer"),  # 6
+    user("more"),  # 7
+    edit(  # 8
+        shown(4, 4, "preview", chars=3, before="<", after=">"),
+        shown(5, 5, "cleared", text="[gone]"),
+        rule="shorten",
+    ),
+    system("be long"),  # 9
+    user("left behind"),  # 10
+    moved(9),  # 11
+)
+VIEW = project(EVENTS)
+
+
+def test_the_rows_of_a_view_say_what_stands_there_by_which_rule() -> None:
+    found = [(r.piece.first, r.piece.last, r.text, r.rule) for r in rows(VIEW)]
+    assert found == [
+        (1, 3, None, None),
+        (4, 4, "<012>", "shorten"),
+        (5, 5, "[gone]", "shorten"),
+        (6, 9, None, None),
+        (11, 11, None, None),
+    ]
+    assert all(r.tokens > 0 for r in rows(VIEW) if r.piece.first < 11)
+
+
+def test_the_row_of_a_summary_has_its_text() -> None:
+    events = log(user("a"), user("b"), summary("short"), edit(shown(1, 2, "summary", summary=3)))
+    assert [row.text for row in rows(project(events))] == ["short", None]
+
+
+def test_the_text_of_an_item_is_that_of_its_results_too() -> None:
+    assert [text_of_item(item) for item in items(VIEW)] == [
+        *("question", "", "<012>", "[gone]", "answer", "more")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "seen"),
+    [(1, False), (2, True), (3, True), (4, True), (5, False), (8, False), (9, True), (10, False)],
+)
+def test_what_the_model_still_sees(version: int, seen: bool) -> None:
+    assert is_seen(VIEW, version) is seen
+
+
+def test_a_summary_is_seen_where_a_piece_shows_it() -> None:
+    events = log(
+        user("a"), summary("used"), summary("not"), edit(shown(1, 1, "summary", summary=2))
+    )
+    view = project(events)
+    assert [is_seen(view, version) for version in (1, 2, 3)] == [False, True, False]
+
+
+def test_content_that_cannot_be_reproduced_is_not_seen() -> None:
+    view = project(log(EventDraft("attachment.added", {"kind": "x", "content": None})))
+    assert not is_seen(view, 1)
+
+
+def test_the_events_of_a_tool_are_its_calls_and_their_results() -> None:
+    assert [event.version for event in of_tool(EVENTS, "bash")] == [3, 4]
+    assert [event.version for event in of_tool(EVENTS, "Read")] == [3, 5]
+    assert list(of_tool(EVENTS, "nobody")) == []
+
+
+def test_results_within_imported_user_messages_belong_to_their_tool() -> None:
+    block = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
+    events = log(assistant(call("a")), user([block, {"type": "text", "text": "and"}]))
+    assert [event.version for event in of_tool(events, "bash")] == [1, 2]
+
+
+class TestStatistics:
+    def reply(self, id: str, output: int, **more: int) -> EventDraft:
+        usage = {"input_tokens": 5, "output_tokens": output, **more}
+        content = [{"type": "text", "text": "x"}]
+        return EventDraft(
+            "message.assistant", {"content": content, "id": id, "model": "m", "usage": usage}
+        )
+
+    def test_usage_counts_once_a_reply_by_its_final_figure(self) -> None:
+        events = log(self.reply("1", 3), self.reply("1", 9), self.reply("1", 1), self.reply("2", 4))
+        found = statistics(events)
+        assert (found.total.requests, found.total.output, found.total.input) == (2, 13, 10)
+
+    def test_one_id_in_two_sessions_is_two_replies(self) -> None:
+        events = [*log(self.reply("1", 3)), *log(self.reply("1", 3), session="other")]
+        assert statistics(events).total.output == 6
+
+    def test_the_share_of_the_cache(self) -> None:
+        events = log(self.reply("1", 1, cache_read_input_tokens=15))
+        assert statistics(events).total.cache_hit == 0.75
+        assert statistics([]).total.cache_hit is None
+
+    def test_tools_and_their_failures(self) -> None:
+        tools = statistics(EVENTS).tools
+        assert (tools["bash"].calls, tools["bash"].results, tools["bash"].errors) == (1, 1, 0)
+        assert (tools["Read"].calls, tools["Read"].results, tools["Read"].errors) == (1, 1, 1)
+
+    def test_what_takes_the_room(self) -> None:
+        causes = statistics(EVENTS).causes
+        assert {name: size.count for name, size in causes.items()} == {
+            "system": 2,
+            "user": 3,
+            "thinking": 1,
+            "calls": 2,
+            "results": 2,
+            "replies": 1,
+        }
+
+    def test_figures_that_are_none_count_nothing(self) -> None:
+        events = log(
+            EventDraft("message.assistant", {"content": [], "usage": {"input_tokens": "x"}})
+        )
+        assert statistics(events).total.input == 0
