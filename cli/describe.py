@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from textwrap import indent
 from typing import Any
 
 from foldlog.cli.safe import one_line, safe, shortened
@@ -201,4 +200,4 @@ def _text(value: Json) -> Iterator[str]:
 
 
 def _indented(lines: Iterator[str]) -> Iterator[str]:
-    return (indent(line, "  ") for line in lines)
+    return (f"  {line}" if line else line for line in lines)

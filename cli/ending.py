@@ -18,9 +18,9 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 
 
-def told(error: Exception) -> int:
+def told(error: BaseException) -> int:
     """Say on stderr what is wrong and what to do; the exit code for it."""
-    if isinstance(error, click.Abort):
+    if isinstance(error, click.Abort | KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, OSError):
         let_go_of_stdout()
@@ -34,7 +34,7 @@ def let_go_of_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     if isinstance(error, FoldlogError):
         return str(error)
     if isinstance(error, click.UsageError):

@@ -122,7 +122,7 @@ class Foldlog(click.Group):
         """Run, and end with an exit code: 0, 1 for damaged data, 2 for what could not be done."""
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             from foldlog.cli.ending import told
 
             code = told(error)

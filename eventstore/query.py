@@ -29,6 +29,9 @@ READS = {
 PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "data_version"}
 """Pragmas that only tell."""
 
+STEPS = 100_000
+"""Steps of SQLite's machine between two looks for a Ctrl-C: some milliseconds."""
+
 
 def register(connection: sqlite3.Connection) -> None:
     """Add the functions to a connection."""
@@ -102,12 +105,11 @@ def run(store: Connection, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...
     register(connection)
     connection.execute("PRAGMA query_only = ON")
     connection.set_authorizer(_authorize)
+    connection.set_progress_handler(_go_on, STEPS)
     try:
         cursor = connection.execute(sql)
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise StoreError(
-            f"the query failed: {error}. One statement that reads is run, nothing else."
-        ) from error
+        raise _failed(error, " One statement that reads is run, nothing else.") from error
     if cursor.description is None:
         raise StoreError("that statement returns no rows. Only queries that read are run.")
     return [column[0] for column in cursor.description], _rows(connection, cursor)
@@ -117,9 +119,20 @@ def _rows(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[tu
     try:
         yield from cursor
     except sqlite3.Error as error:
-        raise StoreError(f"the query failed: {error}.") from error
+        raise _failed(error) from error
     finally:
         connection.close()
+
+
+def _go_on() -> int:
+    """Called between steps of SQLite's machine, so that Python can take up a Ctrl-C."""
+    return 0
+
+
+def _failed(error: Exception, hint: str = "") -> BaseException:
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+        return KeyboardInterrupt()
+    return StoreError(f"the query failed: {error}.{hint}")
 
 
 def _authorize(action: int, first: str | None, *_: str | None) -> int:

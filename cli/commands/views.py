@@ -11,7 +11,7 @@ from foldlog.cli.changes import show_changes
 from foldlog.cli.describe import block_lines, clock, headline
 from foldlog.cli.options import json_option, session_argument
 from foldlog.cli.output import Column, note, print_json, print_lines, show, styled
-from foldlog.cli.safe import one_line, safe, shortened
+from foldlog.cli.safe import one_line, safe_json, shortened
 from foldlog.cli.stores import find, reading, version_of
 from foldlog.projections import View, diff, open_view, render, resolve, why
 from foldlog.projections.blocks import blocks
@@ -87,8 +87,8 @@ def _show_request(view: View, open: Open, *, json: bool) -> None:
     if json:
         print_json([request])
     else:
-        text = stdlib.dumps(request, ensure_ascii=False, indent=2)
-        print_lines(safe(text).split("\n"))
+        text = safe_json(stdlib.dumps(request, ensure_ascii=False, indent=2))
+        print_lines(text.split("\n"))
 
 
 def _show_text(view: View, recover: bool, *, json: bool) -> None:

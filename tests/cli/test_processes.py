@@ -188,6 +188,17 @@ def test_ctrl_c_ends_a_log_that_is_followed(db: Path) -> None:
 
 
 @POSIX
+def test_ctrl_c_ends_a_query_that_would_not_end(db: Path) -> None:
+    numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
+    query = f"{numbers} SELECT x FROM n WHERE x < 100000"
+    with started("--db", db, "sql", query, "--json") as running:
+        assert running.stdout.readline() == '{"x":1}\n'
+        running.send_signal(signal.SIGINT)
+        running.stdout.read()
+        interrupt(running, signalled=True)
+
+
+@POSIX
 def test_ctrl_c_ends_an_import_that_watches(tmp_path: Path) -> None:
     source = tmp_path / "abc.jsonl"
     source.write_text(LINE)
@@ -225,8 +236,9 @@ class started:
             self._process.kill()
 
 
-def interrupt(process: Any) -> None:
-    process.send_signal(signal.SIGINT)
+def interrupt(process: Any, *, signalled: bool = False) -> None:
+    if not signalled:
+        process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
     assert "Traceback" not in process.stderr.read()
 
