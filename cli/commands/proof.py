@@ -142,7 +142,11 @@ def _left_out(resumed: Resumed) -> Iterator[tuple[int, str]]:
 
 
 def _print(found: list[Findings], notices: bool) -> None:
-    show(found, COLUMNS, json=False, to_json=Findings.to_json, empty="There is no session.")
+    if len(found) == 1:
+        cells = [f"{column.title}: {column.cell(found[0])}" for column in COLUMNS]
+        print_lines(map(one_line, cells))
+    else:
+        show(found, COLUMNS, json=False, to_json=Findings.to_json, empty="There is no session.")
     for findings in found:
         session = findings.verdict.session
         for version, problem in findings.verdict.problems:

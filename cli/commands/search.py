@@ -12,12 +12,14 @@ import click
 
 from foldlog.cli.describe import clock
 from foldlog.cli.options import json_option, period_options, within
-from foldlog.cli.output import Column, show
+from foldlog.cli.output import note, print_json, print_lines, styled
 from foldlog.cli.progress import Bar
+from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore, InvalidView
 from foldlog.eventstore.search import Hit
 from foldlog.projections import View, open_view
+from foldlog.projections.handles import Handle
 from foldlog.projections.seen import is_seen
 
 LIMIT = 50
@@ -41,16 +43,6 @@ class Found(NamedTuple):
             "snippet": self.hit.snippet,
             "visible": self.visible,
         }
-
-
-COLUMNS: list[Column[Found]] = [
-    Column("session", lambda found: found.hit.session, style="cyan"),
-    Column("version", lambda found: found.hit.version),
-    Column("time", lambda found: clock(found.hit.at)),
-    Column("type", lambda found: found.hit.type),
-    Column("seen", lambda found: {True: "yes", False: "no"}.get(bool(found.visible))),
-    Column("text", lambda found: found.hit.snippet, folds=True, least=40),
-]
 
 
 @click.command()
@@ -91,7 +83,26 @@ def search_command(
             )
         chosen = (hit for hit in hits if within(hit.at, since, until))
         found = _seen(store, islice(chosen, limit or LIMIT), name)
-        show(found, COLUMNS, json=json, to_json=Found.to_json, empty="Nothing found.")
+        if json:
+            print_json(map(Found.to_json, found))
+        else:
+            _print(list(found))
+
+
+def _print(found: list[Found]) -> None:
+    print_lines(line for one in found for line in _lines(one))
+    if not found:
+        note("Nothing found.")
+
+
+def _lines(found: Found) -> Iterator[str]:
+    """The handle, to show all of it, and the text around what was found."""
+    hit = found.hit
+    handle = styled(one_line(str(Handle(hit.session, hit.version))), fg="cyan")
+    what = one_line(f"{hit.type} {hit.tool or ''}")
+    seen = "" if found.visible else "  not seen any more"
+    yield f"{handle}  {clock(hit.at)}  {what}{seen}"
+    yield f"    {one_line(hit.snippet)}"
 
 
 def _seen(store: EventStore, hits: Iterator[Hit], session: str | None) -> Iterator[Found]:
