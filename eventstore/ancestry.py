@@ -56,24 +56,32 @@ class Ancestry:
                 yield Segment(name, max(first, start), min(last, end))
 
     def _find(self, session: str) -> tuple[tuple[Segment, ...], bool]:
-        end, found, exists = END, [], False
-        while True:
-            first, parent = self._origin(session)
-            exists = exists or first > 0
+        end, found, seen = END, [], {session}
+        first, parent = self._origin(session)
+        exists = first is not None
+        while parent is not None and first is not None and parent not in seen:
+            seen.add(parent)
             if first <= end:  # else the fork is older than all that its parent recorded itself
-                found.append(Segment(session, max(first, 1), end))
-            if parent is None:
-                return tuple(reversed(found)), exists
+                found.append(Segment(session, first, end))
             session, end = parent, min(end, first - 1)
+            first, parent = self._origin(session)
+        found.append(Segment(session, 1 if first is None else min(first, 1), end))
+        return tuple(reversed(found)), exists
 
-    def _origin(self, session: str) -> tuple[int, str | None]:
-        """A session's first own version (0: it is not there), and the parent it shares more
-        with."""
+    def _origin(self, session: str) -> tuple[int | None, str | None]:
+        """A session's first own version, if it is there, and the parent it shares more with.
+
+        A damaged first event names no parent: then what should stand before it is missing, and who
+        reads or verifies the session is told so.
+        """
         rows = self._connection.rows(
             "SELECT version, data FROM events WHERE session = ? ORDER BY version LIMIT 1",
             (session,),
         )
-        if not rows or rows[0][0] == 1:
-            return (rows[0][0] if rows else 0), None
-        data = codec.loads(self._compressor.unpack(rows[0][1]))
-        return rows[0][0], data["parent"]["session"]
+        if not rows or rows[0][0] <= 1:
+            return (rows[0][0] if rows else None), None
+        try:
+            parent = codec.loads(self._compressor.unpack(rows[0][1]))["parent"]["session"]
+        except (ValueError, TypeError, KeyError):
+            parent = None
+        return rows[0][0], parent if isinstance(parent, str) else None

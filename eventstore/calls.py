@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from foldlog.eventstore.facets import clean
+from foldlog.eventstore.facets import short
 
-Call = tuple[str, str]
-"""Tool names and call ids of a message with calls, each joined by commas."""
+Call = tuple[str | None, str]
+"""Tool names and call ids of a message with calls, each joined by commas; one call may lack its
+name."""
 
 FIRST_LOOK = 64
 """Versions looked at first; each further look doubles."""
@@ -42,14 +43,14 @@ class ToolNames:
 
     def find(self, id: object) -> str | None:
         """The name of the tool that was called with that id before now."""
-        call = clean(id)
+        call = short(id)
         if call is None:
             return None
         look = FIRST_LOOK
         while call not in self._names and self._low > 1:
             first = max(1, self._low - look)
             for tools, ids in self._load(first, self._low - 1):
-                for name, known in zip(tools.split(","), ids.split(","), strict=False):
+                for name, known in zip((tools or "").split(","), ids.split(","), strict=False):
                     self._names.setdefault(known, name)
             self._low, look = first, look * 2
         return self._names.get(call)

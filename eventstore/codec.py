@@ -49,6 +49,9 @@ DIGEST_BYTES = 32
 Stored = str | bytes
 """A column's value: text as it is, or a zstd frame."""
 
+DAMAGE = (ValueError, TypeError, AttributeError, OverflowError, OSError)
+"""What decoding raises where somebody has put other values in the place of those recorded."""
+
 _STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _REFERENCE, _LITERAL = "$payload", "$literal"
 _EXACT = b" "  # a body that begins so is read by the exact parser

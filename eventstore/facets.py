@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from foldlog.eventstore.codec import PAYLOAD_BYTES, encode_text
 from foldlog.eventstore.events import Json
 
 ROLES = {
@@ -57,11 +58,11 @@ def facets(
         return Facets(
             tool=",".join(calls.values()) or None,
             tool_use_id=",".join(calls) or None,
-            model=clean(data.get("model")),
+            model=short(data.get("model")),
             tokens=_tokens(data.get("usage")),
         )
     if type == "tool.result":
-        call = clean(data.get("tool_use_id"))
+        call = short(data.get("tool_use_id"))
         failed = int(data.get("is_error") is True)
         return Facets(tool=tool or None, tool_use_id=call, is_error=failed)
     return NONE
@@ -78,10 +79,18 @@ def calls_in(data: Mapping[str, Json]) -> dict[str, str]:
     calls = {}
     for block in content:
         if isinstance(block, dict) and block.get("type") in CALL_BLOCKS:
-            id, name = clean(block.get("id")), clean(block.get("name")) or ""
+            id, name = short(block.get("id")), short(block.get("name")) or ""
             if id and "," not in id:
                 calls[id] = name.replace(",", ";")
     return calls
+
+
+def short(value: Json) -> str | None:
+    """A text that a column takes: not an empty one, nor one so long that it is a payload."""
+    if type(value) is not str or not value:
+        return None
+    size = len(value) if value.isascii() else len(encode_text(value))
+    return clean(value) if size < PAYLOAD_BYTES else None
 
 
 def clean(value: Json) -> str | None:

@@ -51,8 +51,9 @@ class Reader:
         """The events of these closed ranges of versions, in the order of the ranges."""
         if types is not None and not types:
             return
+        end = self.last(session)
         for first, last in ranges:
-            for segment in self._ancestry.clip(session, first, last):
+            for segment in self._ancestry.clip(session, first, min(last, end)):
                 yield from self._segment(segment, types)
 
     def _segment(self, segment: Segment, types: Collection[str] | None) -> Iterator[Event]:
@@ -69,6 +70,8 @@ class Reader:
         after = segment.first - 1
         while after < segment.last:
             rows = self._connection.rows(sql, (segment.session, after, segment.last, *arguments))
+            if types is None:
+                _check_gaps(rows, segment, after)
             yield from self.decode(rows)
             if len(rows) < BATCH:
                 return
@@ -118,9 +121,8 @@ class Reader:
 
     def names(self) -> list[str]:
         """The sessions that have events of their own, whether these can be read or not."""
-        return [
-            name for (name,) in self._connection.rows("SELECT DISTINCT session FROM events", ())
-        ]
+        sql = "SELECT DISTINCT session FROM events ORDER BY session"
+        return [name for (name,) in self._connection.rows(sql, ())]
 
     def last(self, session: str) -> int:
         """The highest version of a session; 0 when there is no such session."""
@@ -131,7 +133,7 @@ class Reader:
     def head(self, session: str, version: int) -> int:
         """The tip of the lineage that ends at a version: ``head.moved`` is followed back."""
         while True:
-            (event,) = self.ranges(session, [(version, version)], None)
+            event = next(self.ranges(session, [(version, version)], None))
             target = _moved_to(event)
             if target is None or not 0 < target < version:
                 return version
@@ -162,7 +164,7 @@ class Reader:
                 return rows[0]
         return None
 
-    def calls(self, session: str, first: int, last: int) -> Iterator[tuple[str, str]]:
+    def calls(self, session: str, first: int, last: int) -> Iterator[tuple[str | None, str]]:
         """Tool names and call ids of the messages in a range, as their columns hold them.
 
         The newest come first: where an id was used twice, its newest call counts.
@@ -170,7 +172,7 @@ class Reader:
         for segment in reversed(list(self._ancestry.clip(session, first, last))):
             yield from self._connection.rows(
                 "SELECT tool, tool_use_id FROM events WHERE session = ? AND version BETWEEN ? AND ?"
-                " AND role = 'assistant' AND tool IS NOT NULL ORDER BY version DESC",
+                " AND role = 'assistant' AND tool_use_id IS NOT NULL ORDER BY version DESC",
                 segment,
             )
 
@@ -212,7 +214,7 @@ class Reader:
                 hash_name(hash),
                 key,
             )
-        except (ValueError, TypeError) as error:
+        except codec.DAMAGE as error:
             raise CorruptEvent(session, version, str(error)) from error
 
     def _fill(self, rows: Rows, holes: list[codec.Hole]) -> None:
@@ -244,9 +246,22 @@ class Reader:
             for name, body in self._connection.rows(sql, part):
                 try:
                     found[name] = self._compressor.text(body)
-                except ValueError:
+                except codec.DAMAGE:
                     continue  # left out, so that the event that needs it is named
         return found
+
+
+def _check_gaps(rows: Rows, segment: Segment, after: int) -> None:
+    """Refuse a batch behind ``after`` that lacks a version.
+
+    Raises:
+        CorruptEvent: A version of the segment is missing.
+    """
+    wanted = min(BATCH, segment.last - after)
+    if len(rows) != wanted or rows[-1][VERSION] != after + wanted:
+        found = {row[VERSION] for row in rows}
+        missing = next(v for v in range(after + 1, after + wanted + 1) if v not in found)
+        raise CorruptEvent(segment.session, missing, "it is missing")
 
 
 @contextmanager

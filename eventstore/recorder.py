@@ -24,6 +24,9 @@ REMEMBERED_PAYLOADS = 8192
 REMEMBERED_SESSIONS = 64
 """How many sessions' calls are kept in memory."""
 
+NAME_BYTES = 500
+"""How long a session's id, a type and a key may be: shorter than any payload."""
+
 TAIL = (
     "SELECT version, hash, (SELECT max(position) FROM events) FROM events"
     " WHERE session = ? ORDER BY version DESC LIMIT 1"
@@ -188,15 +191,22 @@ def check_name(what: str, name: object) -> None:
     """Refuse a name that does not survive a terminal, a URL and a database.
 
     Raises:
-        InvalidDraft: It is empty, longer than 500 characters, or not valid Unicode.
+        InvalidDraft: It is empty, longer than 500 bytes, or not valid Unicode.
     """
-    if type(name) is not str or not 0 < len(name) <= 500 or "\0" in name:
-        raise InvalidDraft(f"the {what} must be a text of 1 to 500 characters, not {name!r:.80}.")
+    if type(name) is not str or not 0 < len(name) <= NAME_BYTES or "\0" in name:
+        raise _bad_name(what, name)
     if not name.isascii():
         try:
-            name.encode()
+            if len(name.encode()) > NAME_BYTES:
+                raise _bad_name(what, name)
         except UnicodeEncodeError:
             raise InvalidDraft(f"the {what} {name!r:.80} is not valid Unicode.") from None
+
+
+def _bad_name(what: str, name: object) -> InvalidDraft:
+    return InvalidDraft(
+        f"the {what} must be a text of 1 to {NAME_BYTES} bytes in UTF-8, not {name!r:.80}."
+    )
 
 
 def _tail(db: sqlite3.Connection, session: str) -> Tail:

@@ -145,6 +145,8 @@ class Connection:
             try:
                 return db.execute(sql, arguments).fetchall()
             except sqlite3.OperationalError as error:
+                if "decode to UTF-8" in str(error):
+                    return self._rows_with_broken_text(sql, arguments)
                 if not _is_busy(error):
                     raise
             # somebody recovers the store after a crash, or is the last to close it
@@ -152,6 +154,14 @@ class Connection:
                 lambda: db.execute(sql, arguments).fetchall()
             )
             return rows
+
+    def _rows_with_broken_text(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows, with bytes where text is no UTF-8: who reads them says which it is."""
+        self.db.text_factory = _text_or_bytes
+        try:
+            return self.db.execute(sql, arguments).fetchall()
+        finally:
+            self.db.text_factory = str
 
     def close(self) -> None:
         """Close the connection; the last one to close merges the WAL into the file."""
@@ -311,6 +321,13 @@ def _translate(error: sqlite3.Error, path: str) -> FoldlogError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path} is locked by another program ({error}). Try again.")
     return StoreError(f"{path}: {error}.")
+
+
+def _text_or_bytes(encoded: bytes) -> str | bytes:
+    try:
+        return encoded.decode()
+    except UnicodeDecodeError:
+        return encoded
 
 
 def _is_busy(error: sqlite3.OperationalError) -> bool:

@@ -286,7 +286,7 @@ class EventStore:
         from foldlog.eventstore.verify import Verifier
 
         verifier = Verifier(self._connection, self._ancestry)
-        for name in [session] if session else self._reader.names():
+        for name in self._reader.names() if session is None else [session]:
             yield verifier.verify(name, expect)
 
     def backup(self, target: str | Path) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 from foldlog.eventstore import clock, codec
 from foldlog.eventstore.ancestry import Ancestry, Segment
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
-from foldlog.eventstore.errors import SessionNotFound
-from foldlog.eventstore.facets import calls_in, clean, facets
+from foldlog.eventstore.facets import calls_in, facets, short
+from foldlog.eventstore.sessions import no_session
 from foldlog.eventstore.sqlite import Connection, Row
 
 BATCH = 500
@@ -63,16 +63,15 @@ class Verifier:
         """
         verdict = Verdict(session)
         names: dict[str, str] = {}
-        previous, version = GENESIS, 0
+        previous, version, position = GENESIS, 0, 0
         for row in self._rows(session):
             verdict.events += 1
-            for problem in self._problems(row, previous, version + 1, names):
+            for problem in self._problems(row, previous, version + 1, position, names):
                 verdict.problems.append((row.version, problem))
-            previous, version = row.hash, row.version
+            previous = row.hash if isinstance(row.hash, bytes) else b""
+            version, position = row.version, row.position
         if not verdict.events:
-            raise SessionNotFound(
-                f"no session is called {session!r}. `foldlog sessions` lists what there is."
-            )
+            raise no_session(session)
         verdict.head_hash = hash_name(previous)
         if expect is not None and expect != verdict.head_hash:
             problem = f"the last event's hash is not {expect}: the tail is cut off or changed"
@@ -93,19 +92,23 @@ class Verifier:
             after = rows[-1][Row._fields.index("version")]
 
     def _problems(
-        self, row: Row, previous: bytes, expected: int, names: dict[str, str]
+        self, row: Row, previous: bytes, expected: int, position: int, names: dict[str, str]
     ) -> Iterator[str]:
         if row.version != expected:
             yield f"version {expected} is missing before it"
+        if row.position <= position:
+            yield f"its position {row.position} is not behind its predecessor's"
         try:
             data, meta = self._skeleton(row.data), self._skeleton(row.meta)
             body = self._body(row, data)
             self._body(row, meta)
-        except (ValueError, TypeError) as error:
-            yield f"its body is damaged: {error}"
+            at = clock.text(row.recorded)
+            header = (row.session, row.version, row.type, row.schema, at, row.key)
+            hash = event_hash(previous, *header, data, meta, row.refs or b"")
+        except codec.DAMAGE as error:
+            yield f"it is damaged: {error}"
             return
-        header = (row.session, row.version, row.type, row.schema, clock.text(row.recorded), row.key)
-        if event_hash(previous, *header, data, meta, row.refs or b"") != row.hash:
+        if hash != row.hash:
             yield "its hash does not follow from its predecessor and its contents"
         yield from self._column_problems(row, body, names)
         for start in range(0, len(row.refs or b""), codec.DIGEST_BYTES):
@@ -116,7 +119,7 @@ class Verifier:
     def _column_problems(self, row: Row, body: Any, names: dict[str, str]) -> Iterator[str]:
         calls = calls_in(body) if row.type == "message.assistant" else {}
         tool = (
-            names.get(clean(body.get("tool_use_id")) or "") if row.type == "tool.result" else None
+            names.get(short(body.get("tool_use_id")) or "") if row.type == "tool.result" else None
         )
         derived = facets(row.type, body, calls=calls, tool=tool)
         names.update(calls)
@@ -128,8 +131,9 @@ class Verifier:
         """Look at the payloads of these rows that were not looked at before."""
         size = codec.DIGEST_BYTES
         names = {
-            row.refs[start : start + size]  # type: ignore[index]
+            row.refs[start : start + size]
             for row in rows
+            if isinstance(row.refs, bytes)
             for start in range(0, len(row.refs or b""), size)
         }
         wanted = list(names - self._payloads.keys())
@@ -143,7 +147,7 @@ class Verifier:
     def _payload_problem(self, name: bytes, stored: Any, length: int) -> str | None:
         try:
             content = self._skeleton(stored)
-        except (ValueError, TypeError) as error:
+        except codec.DAMAGE as error:
             return f"is damaged: {error}"
         if sha256(content).digest() != name or len(content) != length:
             return "has other content than its digest says"
