@@ -6,6 +6,7 @@ help of the group knows the summary of each command; a test compares them.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,9 @@ class Foldlog(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run, and end with an exit code: 0, 1 for damaged data, 2 for what could not be done."""
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # it was closed: nobody reads
+                setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except (Exception, KeyboardInterrupt) as error:

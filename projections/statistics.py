@@ -149,7 +149,7 @@ class _Counting:
         reply = (event.session, str(event.data.get("id") or event.version))
         known = self._replies.get(reply)
         if known is None or known[1].output <= usage.output:
-            self._replies[reply] = (str(event.data.get("model")), usage)
+            self._replies[reply] = (str(event.data.get("model") or "?"), usage)
 
     def _block(self, event: Event, block: Json) -> None:
         name = kind(block)

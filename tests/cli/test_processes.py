@@ -166,6 +166,14 @@ def test_a_closed_pipe_is_quiet(db: Path) -> None:
 
 
 @POSIX
+def test_what_is_closed_is_not_written_to(db: Path) -> None:
+    for closed in (">&-", "2>&-", "<&-", ">&- 2>&-"):
+        script = ["sh", "-c", f'exec "$@" {closed}', "sh", *command("--db", db, "sessions")]
+        result = subprocess.run(script, capture_output=True, text=True, env=environment())
+        assert (result.returncode, result.stderr) == (0, "")
+
+
+@POSIX
 def test_a_full_disk_is_told(db: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
