@@ -36,10 +36,13 @@ class ToolNames:
         """Whether nobody else has appended since."""
         return self._high == last
 
-    def add(self, version: int, calls: Mapping[str, str]) -> None:
-        """Take in a message that was appended at ``version``."""
-        self._high = version
+    def add(self, calls: Mapping[str, str]) -> None:
+        """Take in the calls of a message that is appended."""
         self._names.update(calls)
+
+    def reach(self, version: int) -> None:
+        """Everything up to this version was taken in."""
+        self._high = version
 
     def find(self, id: object) -> str | None:
         """The name of the tool that was called with that id before now."""

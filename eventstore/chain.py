@@ -19,6 +19,7 @@ import orjson
 
 FORM = "foldlog-1"
 GENESIS = b""
+_EMPTY = sha256(b"{}").hexdigest()
 
 
 def event_hash(
@@ -34,8 +35,19 @@ def event_hash(
     references: bytes,
 ) -> bytes:
     """The hash of an event with these skeletons and references, behind this predecessor."""
-    digests = [sha256(data).hexdigest(), sha256(meta).hexdigest(), references.hex()]
-    header = [FORM, previous.hex(), session, version, type, schema, at, key, *digests]
+    header = (
+        FORM,
+        previous.hex(),
+        session,
+        version,
+        type,
+        schema,
+        at,
+        key,
+        sha256(data).hexdigest(),
+        _EMPTY if meta == b"{}" else sha256(meta).hexdigest(),
+        references.hex(),
+    )
     return sha256(orjson.dumps(header)).digest()
 
 

@@ -56,6 +56,11 @@ _STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 _REFERENCE, _LITERAL = "$payload", "$literal"
 _EXACT = b" "  # a body that begins so is read by the exact parser
 _BLANK = frozenset({_EXACT, " "})
+_SMALL_FRAME = frozenset(
+    zstandard.FRAME_HEADER + bytes([descriptor]) + dictionary.NUMBER.to_bytes(2, "little")
+    for descriptor in (0x22, 0x62)
+)
+"""How a frame of at most 64 KB begins that was made with our dictionary (RFC 8878, 3.1.1.1.1)."""
 _MARK, _MARK_TEXT = b'"$', '"$'  # what a reference and a literal begin with
 
 
@@ -129,9 +134,11 @@ def seal(data: Mapping[str, Json], meta: Mapping[str, Json]) -> Sealed:
 
 
 def _skeleton(body: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> bytes:
-    encoded = dumps(body if type(body) is dict else dict(body))
-    if len(encoded) < PAYLOAD_BYTES and _MARK not in encoded:
-        return encoded  # too short to hold a payload: most bodies are
+    content = body.get("content")
+    if type(content) is not str or len(content) < PAYLOAD_BYTES:
+        encoded = dumps(body if type(body) is dict else dict(body))
+        if len(encoded) < PAYLOAD_BYTES and _MARK not in encoded:
+            return encoded  # too short to hold a payload: most bodies are
     return dumps(_replace(body, numbers, payloads))
 
 
@@ -206,6 +213,8 @@ class Compressor(threading.local):
         if isinstance(stored, str):
             return stored
         try:
+            if stored[:7] in _SMALL_FRAME:
+                return self._decompress(stored)
             frame = zstandard.get_frame_parameters(stored)
             if frame.content_size > len(stored) * BLOCK_BYTES:  # do not even reserve the memory
                 raise ValueError("damaged zstd frame (its size cannot be true)")

@@ -55,16 +55,13 @@ def facets(
         tool: For a result: the name of the tool whose call it answers, where that is known.
     """
     if type == "message.assistant":
+        model, tokens = short(data.get("model")), _tokens(data.get("usage"))
         return Facets(
-            tool=",".join(calls.values()) or None,
-            tool_use_id=",".join(calls) or None,
-            model=short(data.get("model")),
-            tokens=_tokens(data.get("usage")),
+            ",".join(calls.values()) or None, ",".join(calls) or None, model, None, tokens
         )
     if type == "tool.result":
-        call = short(data.get("tool_use_id"))
         failed = int(data.get("is_error") is True)
-        return Facets(tool=tool or None, tool_use_id=call, is_error=failed)
+        return Facets(tool or None, short(data.get("tool_use_id")), None, failed)
     return NONE
 
 

@@ -14,7 +14,7 @@ from foldlog.eventstore.calls import ToolNames
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.eventstore.facets import calls_in, facets
+from foldlog.eventstore.facets import NONE, calls_in, facets
 from foldlog.eventstore.reader import DATA, REFS, VERSION, Reader
 from foldlog.eventstore.sqlite import INSERT_EVENT, INSERT_PAYLOAD, Connection
 
@@ -41,7 +41,7 @@ class Prepared(NamedTuple):
     sealed: codec.Sealed
     data: codec.Stored
     meta: codec.Stored
-    payloads: list[tuple[bytes, int, codec.Stored]]
+    payloads: list[tuple[bytes, int, codec.Stored, bytes]]
 
 
 class Tail(NamedTuple):
@@ -125,7 +125,7 @@ class Recorder:
             raise InvalidDraft(f"the data of a {draft.type} event is not JSON: {error}.") from error
         pack = self._compressor.pack
         payloads = [
-            (name, len(content), pack(content))
+            (name, len(content), pack(content), name)
             for name, content in sealed.payloads.items()
             if name not in self._recorded
         ]
@@ -145,10 +145,11 @@ class Recorder:
             references = sealed.references
             header = (session, version, draft.type, draft.schema, at, draft.key)
             previous = event_hash(previous, *header, sealed.data, sealed.meta, references)
-            columns = _facets(draft, names, version)
+            columns = _facets(draft, names)
             row = (position, *header[:4], recorded, draft.key, *columns, data, meta)
             rows.append((*row, references or None, previous))
             events.append(_event(position, session, version, at, draft, previous))
+        names.reach(tail.version + len(rows))
         payloads = [payload for prepared in fresh for payload in prepared.payloads]
         if payloads:
             db.executemany(INSERT_PAYLOAD, payloads)
@@ -231,15 +232,15 @@ def _event(
     )
 
 
-def _facets(draft: EventDraft, names: ToolNames, version: int) -> tuple[Any, ...]:
-    type, data = draft.type, draft.data
-    if type == "message.assistant":
-        calls = calls_in(data)
-        names.add(version, calls)
-        return facets(type, data, calls=calls)
-    names.add(version, {})
-    tool = names.find(data.get("tool_use_id")) if type == "tool.result" else None
-    return facets(type, data, tool=tool)
+def _facets(draft: EventDraft, names: ToolNames) -> tuple[Any, ...]:
+    if draft.type == "message.assistant":
+        calls = calls_in(draft.data)
+        names.add(calls)
+        return facets(draft.type, draft.data, calls=calls)
+    if draft.type == "tool.result":
+        tool = names.find(draft.data.get("tool_use_id"))
+        return facets(draft.type, draft.data, tool=tool)
+    return NONE
 
 
 Content = tuple[str, bytes, bytes]

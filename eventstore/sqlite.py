@@ -62,8 +62,9 @@ COLUMNS = ", ".join(Row._fields)
 INSERT_EVENT = f"INSERT INTO events ({COLUMNS}) VALUES ({', '.join('?' * len(Row._fields))})"
 INSERT_PAYLOAD = (
     "INSERT INTO payloads (digest, bytes, body)"
-    " SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE digest = ?1)"
+    " SELECT ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM payloads WHERE digest = ?)"
 )
+"""Digest, bytes, body and the digest again; nothing happens where it is there."""
 
 
 class Connection:
