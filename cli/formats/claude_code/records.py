@@ -41,6 +41,9 @@ def _finite(digits: str) -> float:
     return number if math.isfinite(number) else _refuse(digits)
 
 
+LONG_NUMBER = re.compile(rb"[:,\[]\s*-?[0-9]{19}")
+"""An integer that may need more than 64 bits: orjson reads such a one as a float."""
+
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 """Exact, and as strict as the store: what it reads can be recorded."""
 
@@ -93,9 +96,12 @@ def read(content: bytes) -> Reading:
 
 def _decoded(line: bytes) -> Json:
     try:
-        return orjson.loads(line)
+        value = orjson.loads(line)
+        if orjson.dumps(value) == line or not LONG_NUMBER.search(line):
+            return value
     except orjson.JSONDecodeError:
-        return _DECODER.decode(line.decode().strip())
+        pass  # an escaped lone surrogate, or no JSON: the other knows
+    return _DECODER.decode(line.decode().strip())
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, int, bytes]]:

@@ -48,6 +48,11 @@ class TestLines:
     def test_a_lone_surrogate_is_read(self) -> None:
         assert values(b'{"text":"\\ud83d tail"}\n') == [{"text": "\ud83d tail"}]
 
+    @pytest.mark.parametrize("space", ["", " "])
+    def test_an_integer_of_more_than_64_bits_is_read_exactly(self, space: str) -> None:
+        line = f'{{"n":{space}[-123456789012345678901234,{space}18446744073709551616]}}'
+        assert values(line.encode()) == [{"n": [-123456789012345678901234, 18446744073709551616]}]
+
     def test_a_line_of_four_megabytes_is_one_record(self) -> None:
         line = json.dumps({"text": "x" * 4_000_000}).encode()
         assert [len(record.raw) for record in read(line + b"\n" + ONE).records] == [
