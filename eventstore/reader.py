@@ -3,14 +3,12 @@ once."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from sys import intern
 from typing import Any
 
-from foldlog.eventstore import clock, codec
+from foldlog.eventstore import clock, codec, collector
 from foldlog.eventstore.ancestry import Ancestry, Segment
 from foldlog.eventstore.chain import hash_name
 from foldlog.eventstore.errors import CorruptEvent
@@ -183,7 +181,7 @@ class Reader:
             CorruptEvent: A body or a payload is missing or damaged.
         """
         holes: list[codec.Hole] = []
-        with _uncollected():
+        with collector.put_off():
             events = [self._event(row, holes) for row in rows]
             if holes:
                 self._fill(rows, holes)
@@ -262,22 +260,6 @@ def _check_gaps(rows: Rows, segment: Segment, after: int) -> None:
         found = {row[VERSION] for row in rows}
         missing = next(v for v in range(after + 1, after + wanted + 1) if v not in found)
         raise CorruptEvent(segment.session, missing, "it is missing")
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Put the garbage collector off while a batch is decoded.
-
-    Everything that is made there is alive, so that each of its passes would find nothing; they took
-    half of the time of a long read (benchmarks/README.md).
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _upcast(event: Event) -> Event:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code import family
 from foldlog.cli.formats.claude_code.family import Holder
 from foldlog.cli.formats.claude_code.files import FORMAT, FileImport
 from foldlog.cli.formats.report import ImportReport, LineNote
+from foldlog.eventstore import collector
 from foldlog.eventstore.errors import VersionConflict
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Run:
     def _import(self, source: Source) -> ImportReport:
         """Import one file. One that cannot be read does not keep others from being imported."""
         try:
-            with _no_collections():
+            with collector.put_off():
                 return self._import_alone(source)
         except OSError as error:
             note = LineNote(0, f"the file cannot be read: {error.strerror}")
@@ -142,16 +141,3 @@ class Run:
             return None
         same_file = holder.source == ids[0]
         return holder.session if same_file or family.begins_copied(records, root) else None
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Read a file without the cyclic garbage collector: the many small objects of its lines live
-    until it is done, and looking through them again and again takes a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
