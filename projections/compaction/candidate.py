@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from foldlog.eventstore.errors import InvalidView
+from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.decision import Summarize
 from foldlog.projections.compaction.errors import CandidateRefused, Refusal
 from foldlog.projections.compaction.window import Window
+from foldlog.projections.edits import check_edit
 from foldlog.projections.messages_api import check
 from foldlog.projections.render import render
+from foldlog.projections.view import View
 
 
 def judge(before: Window, after: Window, asked: Summarize | None = None) -> None:
@@ -34,6 +38,20 @@ def judge(before: Window, after: Window, asked: Summarize | None = None) -> None
             raise CandidateRefused(why, problem)
     if asked is not None:
         _is_enough(before, after, asked)
+
+
+def check_foldable(view: View, drafts: Sequence[EventDraft]) -> None:
+    """Refuse drafts whose edits could not be folded.
+
+    Raises:
+        CandidateRefused: An edit cuts an exchange, covers a pin, or shows what is not there.
+    """
+    for at, draft in enumerate(drafts):
+        if draft.type == "view.edited":
+            try:
+                check_edit(view.then(drafts[:at]), draft.data["edits"])
+            except InvalidView as error:
+                raise CandidateRefused("breaks_rule", str(error)) from error
 
 
 def _is_enough(before: Window, after: Window, asked: Summarize) -> None:

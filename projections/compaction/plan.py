@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.binding import binds, loosened
 from foldlog.projections.compaction.budget import Budget
-from foldlog.projections.compaction.candidate import judge
+from foldlog.projections.compaction.candidate import check_foldable, judge
 from foldlog.projections.compaction.decision import Ask, Edits, Entry, File, Restore, Summarize
 from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
@@ -152,7 +152,9 @@ class Plan:
         Raises:
             CandidateRefused: It must not be recorded; the error says why.
         """
-        after = (view or self.before.view).then(drafts)
+        view = view or self.before.view
+        after = view.then(drafts)
+        check_foldable(view, drafts)
         window = self.policy.reading().edited(self.before, after)
         judge(self.before, window, self.summarize)
         return window
@@ -180,13 +182,13 @@ class _Making:
     asks: list[Ask] = field(default_factory=list)
     drafts: list[EventDraft] = field(default_factory=list)
 
-    def take(self, rule: str, edits: Edits) -> None:
-        """Take up what a rule decided, unless it gains nothing."""
+    def take(self, rule: str, edits: Edits, *, anyway: bool = False) -> None:
+        """Take up what a rule decided; unless it must be, not if it gains nothing."""
         data = {"rule": rule, "reason": edits.reason, "edits": list(edits.edits)}
         drafts = [*self.drafts, EventDraft("view.edited", data), *edits.attach]
         view = self.before.view.then(drafts)
         after = self.reading.edited(self.window, view)
-        if after.size < self.window.size:
+        if anyway or after.size < self.window.size:
             self.done.append(Done(rule, edits, self.window, after))
             self.window, self.drafts = after, drafts
 
@@ -199,7 +201,7 @@ class _Making:
             entries = self._loosened(ranges)
             if entries:
                 reason = "thinking that is bound to what stood before it"
-                self.take("bound_thinking", Edits(entries, reason))
+                self.take("bound_thinking", Edits(entries, reason), anyway=True)
             return ()
         return self._loosened([*ranges, *asked.ranges])
 

@@ -201,6 +201,10 @@ class Window:
         """The tools whose results a part holds; an empty name where a call is not visible."""
         return frozenset(self._tools.get(call, "") for call in part.calls)
 
+    def position(self, part: Part) -> int:
+        """The number of the message that a part belongs to, from 1."""
+        return self._positions[part]
+
     def arguments(self, part: Part) -> dict[str, Any]:
         """The arguments of the call that a result answers."""
         return self._inputs.get(part.calls[0], {}) if part.calls else {}
@@ -251,7 +255,8 @@ class Window:
                 begin = _places(lineage, last.parts[-1].spans[0])[1]
             places += [(begin, end), *own]
             last = step
-        return tuple(self._without_pins(_versions(lineage, _union(places))))
+        pinned = [place for pin in self.pins if (place := lineage.place(pin)) is not None]
+        return tuple(_versions(lineage, _less(_union(places), pinned), self.pins))
 
     def handle(self, version: int) -> str:
         """The text that leads to the full content of an event."""
@@ -382,6 +387,10 @@ class Window:
         return ages
 
     @cached_property
+    def _positions(self) -> dict[Part, int]:
+        return {part: n + 1 for part, n in zip(self.parts, self._numbers, strict=False)}
+
+    @cached_property
     def _inputs(self) -> dict[str, dict[str, Any]]:
         return {
             str(block.get("id")): block["input"]
@@ -390,15 +399,6 @@ class Window:
             for block in part.blocks
             if kind(block) == CALL and isinstance(block.get("input"), dict)
         }
-
-    def _without_pins(self, ranges: Iterable[Range]) -> Iterator[Range]:
-        for first, last in ranges:
-            for pin in sorted(pin for pin in self.pins if first <= pin <= last):
-                if first < pin:
-                    yield first, pin - 1
-                first = pin + 1
-            if first <= last:
-                yield first, last
 
 
 def _places(lineage: Lineage, span: Range) -> Range:
@@ -416,7 +416,20 @@ def _union(places: Iterable[Range]) -> Iterator[Range]:
     yield from found
 
 
-def _versions(lineage: Lineage, places: Iterable[Range]) -> Iterator[Range]:
+def _less(places: Iterable[Range], pins: Iterable[int]) -> Iterator[Range]:
+    """Intervals without some places."""
+    holes = sorted(pins)
+    for start, end in places:
+        for hole in holes:
+            if start <= hole <= end:
+                if start < hole:
+                    yield start, hole - 1
+                start = hole + 1
+        if start <= end:
+            yield start, end
+
+
+def _versions(lineage: Lineage, places: Iterable[Range], pins: Iterable[int]) -> Iterator[Range]:
     """The ranges of versions between places; those that only a gap divides are one."""
     found: list[Range] = []
     for start, end in places:
@@ -424,14 +437,15 @@ def _versions(lineage: Lineage, places: Iterable[Range]) -> Iterator[Range]:
         for first, last in lineage.ranges:
             low, high = max(start, place), min(end, place + last - first)
             if low <= high:
-                _join(lineage, found, (first + low - place, first + high - place))
+                part = (first + low - place, first + high - place)
+                if found and _only_a_gap(lineage, found[-1][1] + 1, part[0] - 1, pins):
+                    part = (found.pop()[0], part[1])
+                found.append(part)
             place += last - first + 1
     yield from found
 
 
-def _join(lineage: Lineage, found: list[Range], part: Range) -> None:
-    before = found[-1] if found else None
-    if before and before[1] < part[0] and not lineage.within(before[1] + 1, part[0] - 1):
-        found[-1] = (before[0], part[1])
-    else:
-        found.append(part)
+def _only_a_gap(lineage: Lineage, first: int, last: int, pins: Iterable[int]) -> bool:
+    """Whether no version between two is on the lineage or pinned."""
+    between = first <= last + 1 and not lineage.within(first, last)
+    return between and not any(first <= pin <= last for pin in pins)

@@ -76,11 +76,9 @@ class Changes:
         return self._window.size - self.freed
 
     def clear(self, part: Part, text: str) -> Part:
-        """A placeholder instead of a result; ``{path}``, ``{source}`` and ``{tool}`` in it."""
+        """A placeholder instead of a result, with the words of ``placeholder``."""
         path, files = self._window.saved(part)
-        tool = ", ".join(sorted(self._window.tools(part)))
-        known = source(self._window.arguments(part), path)
-        words = {"path": path, "source": known, "tool": tool}
+        words = placeholder(self._window, part, path)
         return self.show(part, Cleared(filled(text, words)), files)
 
     def preview(self, part: Part, chars: int, before: str, after: str) -> Part:
@@ -111,6 +109,20 @@ class Changes:
 def entries(ranges: Iterable[Range], shown: Shown) -> tuple[Entry, ...]:
     """The entries of an edit that show ranges alike."""
     return tuple({"first": first, "last": last, **shown.to_json()} for first, last in ranges)
+
+
+def placeholder(window: Window, part: Part, path: str) -> dict[str, str]:
+    """What a placeholder can say: ``path``, ``source``, ``tool``, ``receipt`` and ``position``.
+
+    The position is that of the message among those that are visible, from 1.
+    """
+    return {
+        "path": path,
+        "source": source(window.arguments(part), path),
+        "tool": ", ".join(sorted(window.tools(part))),
+        "receipt": window.handle(window.receipt),
+        "position": str(window.position(part)),
+    }
 
 
 def source(arguments: dict[str, Any], handle: str) -> str:

@@ -187,6 +187,11 @@ class SummarizeHistory(Rule):
         )
         return tail.start(window)
 
+    def _counts(self) -> bool:
+        """Whether what stays is counted, not as large as may be."""
+        counts = (self.keep_messages, self.keep_events, self.keep_exchanges, self.keep_turns)
+        return any(counts)
+
     def _verbatim(self, window: Window, steps: Sequence[Step]) -> Collection[Step]:
         """The steps that stay as they are, though they are old."""
         kept: list[Step] = []
@@ -217,9 +222,9 @@ class SummarizeHistory(Rule):
             yield "frame", "must hold {summary} or {summary_json}"
         if "{request}" not in self.quote:
             yield "quote", "must hold {request}"
-        if reached(self.keep, self.trigger) and not self.keep_messages:
+        if reached(self.keep, self.trigger) and not self._counts():
             yield "keep", "must be below the trigger"
-        if reached(self.target, self.trigger):
+        if reached(self.target, self.trigger) and not self.exact:
             yield "target", "must be below the trigger"
         if self.attempts < 1:
             yield "attempts", "must be at least 1"
