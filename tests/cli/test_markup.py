@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -55,6 +55,16 @@ def stays_inside(markdown: str) -> bool:
 
 
 @settings(max_examples=600)
+@example("a ` b\n` <img> ` c")  # the first tick closes in the next line
+@example("a \\` b ` <img> ` c")  # an escaped tick opens nothing
+@example("| a | b |\n|-|-|\n| `x | <b>` |")  # a cell ends the span
+@example("- a\n  ```\n<script>\n  ```")  # the list ends, and its fence with it
+@example("- a\n  ```\n     ```\n  <script>\n  ```")  # closed, since the list is indented
+@example("a\n    ~~~\n    <script>")  # the paragraph goes on
+@example("- ~~~\n  ~~~\n  <script>\n  ~~~")  # the first fence stands behind a list's mark
+@example("> ```\n<script>")  # the quote ends, and its fence with it
+@example("~~~\n```\n<b>\n~~~\n<b>")
+@example("``` a`b\n<b>")  # an info string with a tick makes no fence
 @given(TEXTS)
 def test_prose_brings_no_html_and_leaves_nothing_open(text: str) -> None:
     assert stays_inside(prose(text))
