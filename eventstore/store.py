@@ -273,12 +273,19 @@ class EventStore:
 
     # -- prove, copy, query ------------------------------------------------------------------
 
-    def verify(self, session: str | None = None, *, expect: str | None = None) -> Iterator[Verdict]:
+    def verify(
+        self,
+        session: str | None = None,
+        *,
+        expect: str | None = None,
+        progress: Callable[[str, int], None] | None = None,
+    ) -> Iterator[Verdict]:
         """Derive every hash, column and payload anew and say what does not agree.
 
         Args:
             session: Only this one; all without.
             expect: The hash that the session's last event must have: finds a cut-off tail.
+            progress: Told now and then which session and version is looked at.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -287,7 +294,7 @@ class EventStore:
 
         verifier = Verifier(self._connection, self._ancestry)
         for name in self._reader.names() if session is None else [session]:
-            yield verifier.verify(name, expect)
+            yield verifier.verify(name, expect, progress)
 
     def backup(self, target: str | Path) -> None:
         """A consistent copy of the store at a new path, while others write.

@@ -6,7 +6,7 @@ what is stored, so that a second break is seen as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -19,6 +19,8 @@ from foldlog.eventstore.sessions import no_session
 from foldlog.eventstore.sqlite import Connection, Row
 
 BATCH = 500
+
+Progress = Callable[[str, int], None]
 
 SELECT = f"SELECT {', '.join(Row._fields)} FROM events"
 
@@ -55,17 +57,22 @@ class Verifier:
         self._compressor = codec.Compressor()
         self._payloads: dict[bytes, str | None] = {}
 
-    def verify(self, session: str, expect: str | None = None) -> Verdict:
+    def verify(
+        self, session: str, expect: str | None = None, progress: Progress | None = None
+    ) -> Verdict:
         """Look at every event of a session.
 
         Args:
             expect: The hash that the last event must have, as ``head_hash`` told it.
+            progress: Told the session, and the version that was looked at last, now and then.
         """
         verdict = Verdict(session)
         names: dict[str, str] = {}
         previous, version, position = GENESIS, 0, 0
         for row in self._rows(session):
             verdict.events += 1
+            if progress and verdict.events % BATCH == 0:
+                progress(session, row.version)
             for problem in self._problems(row, previous, version + 1, position, names):
                 verdict.problems.append((row.version, problem))
             previous = row.hash if isinstance(row.hash, bytes) else b""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import click
 
 from foldlog.cli.options import SessionName, json_option
-from foldlog.cli.output import Column, note, print_json, print_lines, show, styled
+from foldlog.cli.output import Column, note, on_terminal, print_json, print_lines, show, styled
 from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
@@ -89,34 +89,36 @@ def verify_command(
     """
     if expect and not session:
         raise click.UsageError("--expect is the hash of one session: name it.")
-    with reading(where) as store, Bar() as bar:
-        name = find(store, session) if session else None
-        found = []
-        for verdict in store.verify(name, expect=expect):
-            found.append(_look(store, verdict, views, bar.update))
+    with reading(where) as store, Bar(hidden=json and on_terminal()) as bar:
+        name, found = find(store, session) if session else None, []
+        for findings in _findings(store, name, expect, views, bar):
+            found.append(findings)
             if json:
-                print_json([found[-1].to_json()], live=True)
+                print_json([findings.to_json()], live=True)
     if not json:
         _print(found, notices)
     return 0 if all(findings.verdict.ok for findings in found) else DAMAGED
 
 
-def _look(
-    store: EventStore, verdict: Verdict, views: bool, progress: Callable[[str, int, int], None]
-) -> Findings:
-    """Look at the views of a session that the store has verified."""
-    findings = Findings(verdict)
-    try:
-        _look_at_views(store, findings, views, progress)
-    except FoldlogError as error:
-        if verdict.ok:
-            verdict.problems.append((getattr(error, "version", None) or 0, str(error)))
-    return findings
+def _findings(
+    store: EventStore, session: str | None, expect: str | None, views: bool, bar: Bar
+) -> Iterator[Findings]:
+    """What the store says of each session, and what its views say."""
+
+    def looked_at(name: str, version: int) -> None:
+        bar.update(name, version, store.last(name))
+
+    for verdict in store.verify(session, expect=expect, progress=looked_at):
+        findings = Findings(verdict)
+        try:
+            _look_at_views(store, findings, views, bar)
+        except FoldlogError as error:
+            if verdict.ok:
+                verdict.problems.append((getattr(error, "version", None) or 0, str(error)))
+        yield findings
 
 
-def _look_at_views(
-    store: EventStore, findings: Findings, views: bool, progress: Callable[[str, int, int], None]
-) -> None:
+def _look_at_views(store: EventStore, findings: Findings, views: bool, bar: Bar) -> None:
     session, problems = findings.verdict.session, findings.verdict.problems
     resumed = Resumed(store, session)
     last = store.last(session)
@@ -126,7 +128,7 @@ def _look_at_views(
     requests = [e for e in store.read(session, types=["request.sent"]) if is_provable(e)]
     findings.requests = len(requests)
     for done, request in enumerate(requests if views else (), start=1):
-        progress(session, done, len(requests))
+        bar.update(session, done, len(requests))
         told = difference(resumed.view, request)
         if told:
             (findings.notices if is_imported(request) else problems).append((request.version, told))
