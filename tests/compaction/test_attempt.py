@@ -121,6 +121,17 @@ def test_the_last_attempt_of_a_turn_fails_for_its_own_reason() -> None:
     assert len(model.tasks) == 1
 
 
+def test_requests_of_a_turn_are_bounded_whoever_makes_them() -> None:
+    record = Recorder()
+    reply = SummaryReply("bad", requests=3)
+    model = Scripted(reply, GOOD, GOOD)
+    accepted = tried(model, record, attempts=9, model_calls=4)
+    assert [task.requests for task in model.tasks] == [4, 1]
+    record(accepted.written(ASKED))
+    refused = reason_of(lambda: tried(model, record, attempts=9, model_calls=4))
+    assert refused == "attempts_spent"
+
+
 def test_that_nothing_was_tried_is_noted_once_a_turn() -> None:
     record, model = Recorder(), Scripted("bad", "bad")
     for _ in range(5):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from foldlog.eventstore import EventStore
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.summaries.ledger import TYPES, Ledger, ledger
-from tests.projections.build import log, user
+from foldlog.projections.compaction.summaries.ledger import TYPES, Attempt, Ledger, ledger
+from tests.projections.build import later, log, user
 
 
 def requested(by: str = "anthropic") -> EventDraft:
@@ -79,7 +79,7 @@ def test_the_ledger_is_what_can_be_counted(drafts: list[EventDraft]) -> None:
     events = log(*drafts)
     found = ledger(events)
     tried = [e.version for e in events if e.type == "summary.requested"]
-    assert [version for version, _ in found.attempts] == tried
+    assert [made.version for made in found.attempts] == tried
     last_success = max((e.version for e in events if e.type == "summary.written"), default=0)
     since = ledger(e for e in events if e.version > last_success)
     assert found.failures == since.failures
@@ -92,4 +92,15 @@ def test_who_opens_the_store_again_finds_the_same(tmp_path: Any) -> None:
         before = ledger(store.read("s"))
     with EventStore(path) as store:
         after = ledger(store.read("s", types=TYPES))
-    assert before == after == Ledger(((2, "anthropic"), (4, "anthropic")), 4, 1)
+    made = (Attempt(2, "anthropic"), Attempt(4, "anthropic"))
+    assert before == after == Ledger(made, open=4, failures=1)
+
+
+def test_requests_to_models_are_counted_by_turn() -> None:
+    asked = EventDraft("summary.requested", {"covers": [], "by": "anthropic", "prompt": "p@1"})
+    events = log(user("a"), asked, failed(2), user("b"), asked)
+    events = later(events, written(attempt=5, requests=4), requested("digest"))
+    found = ledger(events)
+    assert found.requests(since=0) == 5
+    assert found.requests(since=4) == 4
+    assert ledger(events[:5]).requests(since=4) == 1

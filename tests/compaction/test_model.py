@@ -275,7 +275,14 @@ class TestOverflow:
         with pytest.raises(SummaryFailed) as failed:
             asked(api, task_of())
         assert (failed.value.reason, len(api.requests)) == ("api_error", 1)
-        assert failed.value.details == {"code": "model_not_found", "status": 404}
+        assert failed.value.details == {"code": "model_not_found", "status": 404, "requests": 1}
+
+    def test_a_turn_has_so_many_requests_and_no_more(self) -> None:
+        api = Api(too_long)
+        task = task_of(*work(10), prompt=self.CLAUDE, requests=2)
+        with pytest.raises(SummaryFailed) as failed:
+            asked(api, task)
+        assert (len(api.requests), failed.value.details["requests"]) == (2, 2)
 
     def test_the_next_model_is_asked_where_one_cannot(self) -> None:
         api = Api(refuses("overloaded", status=529), says("S"))
@@ -326,6 +333,13 @@ class TestChunks:
         reply = ChunkedSummarizer(model, tokens=1_000, most=20).summarize(task)
         assert reply.text == "S"
         assert reply.requests == len(api.requests) - 2
+
+    def test_more_chunks_than_requests_are_not_begun(self) -> None:
+        inner = Scripted("first", "second", "third")
+        task = task_of(*work(9, 900), requests=2)
+        chunked = ChunkedSummarizer(inner, tokens=task.replaces // 3 + 50)
+        assert reason_of(lambda: chunked.summarize(task)) == "too_long"
+        assert inner.tasks == []
 
     def test_a_chunk_that_fails_ends_it(self) -> None:
         inner = Scripted("first", "", "third")

@@ -26,7 +26,8 @@ class Limits:
     """How often somebody may be asked.
 
     Attributes:
-        attempts: In one turn of the user; None for any number.
+        attempts: By one summarizer in one turn of the user; None for any number.
+        model_calls: Requests to models in one turn, by all of them; None for any number.
         breaker: Failures in a row after which nobody is asked any more; None for never.
         turn: The version of what the user said last.
         manual: A person asked for the compaction: the breaker is ignored.
@@ -34,6 +35,7 @@ class Limits:
     """
 
     attempts: int | None = 2
+    model_calls: int | None = None
     breaker: int | None = 3
     turn: int = 0
     manual: bool = False
@@ -98,6 +100,7 @@ def attempt(
             if known.skipped <= limits.turn:
                 record(_failed(None, summarizer.name, refusal))
             raise
+        task = replace(task, requests=_left(known, limits))
         requested = record(_requested(task, summarizer, limits))
         known = known.then(requested)
         try:
@@ -119,12 +122,23 @@ def _may_ask(summarizer: Summarizer, known: Ledger, limits: Limits) -> None:
             f"{known.failures} attempts in a row came to nothing, so no model is asked any more."
             " Compact by hand (`foldlog compact`) to close the breaker.",
         )
+    left = _left(known, limits)
+    if summarizer.asks_model and left is not None and left < 1:
+        problem = f"all {limits.model_calls} requests to models of this turn are spent."
+        raise SummaryFailed("attempts_spent", problem)
     spent = known.spent(summarizer.name, limits.turn)
     if limits.attempts is not None and spent >= limits.attempts:
         raise SummaryFailed(
             "attempts_spent",
             f"all {limits.attempts} attempts of this turn by {summarizer.name} are spent.",
         )
+
+
+def _left(known: Ledger, limits: Limits) -> int | None:
+    """How many requests may still be made in this turn."""
+    if limits.model_calls is None:
+        return None
+    return limits.model_calls - known.requests(limits.turn)
 
 
 def _judged(task: SummaryTask, summarizer: Summarizer) -> SummaryReply:

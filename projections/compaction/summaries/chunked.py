@@ -47,11 +47,19 @@ class ChunkedSummarizer:
             SummaryFailed: ``too_long``: there are too many chunks; or what a chunk failed for.
         """
         chunks = list(self._chunks(task))
-        if len(chunks) > self._most:
-            raise SummaryFailed("too_long", TOO_LONG)
+        if len(chunks) > min(self._most, task.requests or self._most):
+            raise SummaryFailed("too_long", TOO_LONG, requests=0)
         previous, requests, reply = task.previous, 0, None
-        for items in chunks:
-            reply = self._inner.summarize(self._part(task, items, previous))
+        for number, items in enumerate(chunks, start=1):
+            left = None if task.requests is None else task.requests - requests
+            part = self._part(task, items, previous)
+            if left is not None:
+                part = replace(part, requests=left - (len(chunks) - number))
+            try:
+                reply = self._inner.summarize(part)
+            except SummaryFailed as failure:
+                failure.details["requests"] = requests + failure.details.get("requests", 1)
+                raise
             previous, requests = reply.text, requests + reply.requests
             if not previous.strip() or reply.calls or reply.stop_reason == "max_tokens":
                 break

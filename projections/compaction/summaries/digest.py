@@ -14,6 +14,7 @@ from foldlog.eventstore.events import Event, Json
 from foldlog.projections.blocks import content_of, plain_text
 from foldlog.projections.compaction.activity import Call, calls, file_lines, files
 from foldlog.projections.compaction.cut import one_line, to_tokens
+from foldlog.projections.compaction.state import open_entries
 from foldlog.projections.compaction.summaries.failure import SummaryFailed
 from foldlog.projections.compaction.summaries.salience import Said, current, weight
 from foldlog.projections.compaction.summaries.task import SummaryReply, SummaryTask, said
@@ -210,27 +211,6 @@ def _files(facts: Facts, room: int) -> list[str]:
     kept = _fitting(lines, room)
     return [*kept, *_more(len(lines) - len(kept), "files")]
 
-
-def open_entries(value: Json) -> list[str]:
-    """The entries of a plan or of a list of tasks that are not finished, each as a line."""
-    if isinstance(value, str):
-        return [line for line in value.splitlines() if line.strip()]
-    found = []
-    for entry in value if isinstance(value, list) else ():
-        if isinstance(entry, str):
-            found.append(entry)
-        elif isinstance(entry, dict) and str(entry.get("status")) not in FINISHED:
-            words = next((entry[key] for key in NAMES_OF_ENTRY if entry.get(key)), entry)
-            state = f" ({entry['status']})" if entry.get("status") else ""
-            found.append(f"{words}{state}")
-    return found
-
-
-FINISHED = frozenset({"completed", "done", "cancelled", "deleted", "finished"})
-"""What the entry of a plan says that is not to be done any more."""
-
-NAMES_OF_ENTRY = ("subject", "content", "title", "step", "task", "description")
-"""Where the entry of a plan says what it is about, as the harnesses have it."""
 
 _PARTS: dict[str, Callable[[Facts, int], list[str]]] = {
     "goal": _goal,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from foldlog.eventstore.events import Event
 
@@ -15,18 +16,32 @@ TYPES = ("summary.requested", "summary.written", "summary.failed")
 """The types of events that the ledger is made of; all others may be left out."""
 
 
+class Attempt(NamedTuple):
+    """One attempt.
+
+    Attributes:
+        version: Its ``summary.requested``.
+        by: Who made it.
+        requests: How many requests to a model it took; 1 while nothing is known of its outcome.
+    """
+
+    version: int
+    by: str
+    requests: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """What became of the attempts to summarize.
 
     Attributes:
-        attempts: The version of each attempt and who made it, ascending.
+        attempts: All of them, ascending.
         open: The newest attempt, while nothing is known of its outcome.
         failures: How many attempts in a row came to nothing.
         skipped: The version of the newest note that no attempt was made.
     """
 
-    attempts: tuple[tuple[int, str], ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     open: int | None = None
     failures: int = 0
     skipped: int = 0
@@ -38,22 +53,40 @@ class Ledger:
         died in it, and that counts.
         """
         if event.type == "summary.requested":
-            made = (event.version, str(event.data.get("by")))
+            asks = event.data.get("prompt") is not None
+            made = Attempt(event.version, str(event.data.get("by")), int(asks))
             failures = self.failures + (self.open is not None)
             return replace(
                 self, attempts=(*self.attempts, made), open=event.version, failures=failures
             )
         if event.type == "summary.written":
-            return replace(self, open=None, failures=0)
+            return replace(self, attempts=self._counted(event), open=None, failures=0)
         if event.type == "summary.failed" and event.data.get("attempt") is None:
             return replace(self, skipped=event.version)
         if event.type == "summary.failed":
-            return replace(self, open=None, failures=self.failures + 1)
+            failures = self.failures + 1
+            return replace(self, attempts=self._counted(event), open=None, failures=failures)
         return self
 
     def spent(self, by: str, since: int) -> int:
         """How many attempts somebody made behind a version, that of the user's newest turn."""
-        return sum(1 for version, who in self.attempts if version > since and who == by)
+        return sum(1 for made in self.attempts if made.version > since and made.by == by)
+
+    def requests(self, since: int) -> int:
+        """How many requests to a model were made behind a version."""
+        return sum(made.requests for made in self.attempts if made.version > since)
+
+    def _counted(self, outcome: Event) -> tuple[Attempt, ...]:
+        """The attempts, once it is known how many requests one of them took."""
+        requests = outcome.data.get("requests")
+        if not isinstance(requests, int):
+            return self.attempts
+        return tuple(
+            made._replace(requests=requests)
+            if made.version == outcome.data.get("attempt")
+            else made
+            for made in self.attempts
+        )
 
     def is_broken(self, limit: int | None) -> bool:
         """Whether the circuit breaker is open: so many attempts in a row came to nothing."""

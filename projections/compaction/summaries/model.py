@@ -62,40 +62,65 @@ class AnthropicSummarizer:
         """
         if not task.items:
             raise SummaryFailed("nothing", "there is no conversation in the range.")
-        left, requests = task.prompt.retries, 1
-        while True:
-            try:
-                reply = self._answered(task)
-                break
-            except SummaryFailed as failure:
-                if failure.reason != "too_long" or not left:
-                    raise
-            task, left, requests = shortened(task, task.prompt.drop), left - 1, requests + 1
+        asking = _Asking(self._api, task.requests)
+        try:
+            reply = self._fitting(asking, task)
+        except SummaryFailed as failure:
+            failure.details["requests"] = asking.made
+            raise
         text = _with_files(reply.text, task) if reply.text else ""
-        return replace(reply, text=text, requests=reply.requests + requests - 1)
+        return replace(reply, text=text, requests=asking.made)
 
-    def _answered(self, task: SummaryTask) -> SummaryReply:
+    def _fitting(self, asking: _Asking, task: SummaryTask) -> SummaryReply:
+        """The reply, once so much was left out that the input is not too long."""
+        for _ in range(task.prompt.retries):
+            try:
+                return self._answered(asking, task)
+            except SummaryFailed as failure:
+                if failure.reason != "too_long" or asking.is_over:
+                    raise
+            task = shortened(task, task.prompt.drop)
+        return self._answered(asking, task)
+
+    def _answered(self, asking: _Asking, task: SummaryTask) -> SummaryReply:
         """The reply of the first model that answers."""
         models = self._models or (newest_model(items(task.view)) or MODEL,)
         for model in models[:-1]:
             try:
-                return self._asked(task, model)
+                return self._asked(asking, task, model)
             except SummaryFailed as failure:
-                if failure.reason != "api_error":
+                if failure.reason != "api_error" or asking.is_over:
                     raise
-        return self._asked(task, models[-1])
+        return self._asked(asking, task, models[-1])
 
-    def _asked(self, task: SummaryTask, model: str) -> SummaryReply:
+    def _asked(self, asking: _Asking, task: SummaryTask, model: str) -> SummaryReply:
         request = request_of(task, model) | self._params
-        message = self._api.create(request)
+        message = asking.create(request)
         reply = _reply(message, task)
-        if not task.review or reply.calls or not reply.text:
+        if not task.review or asking.is_over or reply.calls or not reply.text:
             return reply
         review = {"role": "user", "content": task.prompt.review}
         draft = {"role": "assistant", "content": plain_text(content_of(message.get("content")))}
-        second = self._api.create({**request, "messages": [*request["messages"], draft, review]})
-        usage = [message.get("usage"), second.get("usage")]
-        return replace(_reply(second, task), usage=usage, requests=2)
+        second = asking.create({**request, "messages": [*request["messages"], draft, review]})
+        return replace(_reply(second, task), usage=[message.get("usage"), second.get("usage")])
+
+
+class _Asking:
+    """The requests of one task, counted."""
+
+    def __init__(self, api: Messages, most: int | None) -> None:
+        self._api = api
+        self._most = most
+        self.made = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more may be made."""
+        return self._most is not None and self.made >= self._most
+
+    def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        self.made += 1
+        return self._api.create(request)
 
 
 def request_of(task: SummaryTask, model: str) -> dict[str, Any]:

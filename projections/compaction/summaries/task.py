@@ -42,6 +42,7 @@ class SummaryTask:
         review: Whether a second request reads the first reply again.
         input_chars: How many characters of the input's beginning and end a model is given; None
             for all.
+        requests: The most requests to a model that it may take; None for what the prompt allows.
         reminder: What was wrong with the last reply, where this is the second try.
         dropped: How many of the oldest rounds were left out of the items.
     """
@@ -60,6 +61,7 @@ class SummaryTask:
     at_most: int | None = None
     review: bool = False
     input_chars: tuple[int, int] | None = None
+    requests: int | None = None
     reminder: str | None = None
     dropped: int = 0
 
