@@ -3,9 +3,11 @@
 budget      what a view must fit into            window      what rules look at
 rules       one small file for each kind         policy      rules with parameters, in TOML
 plan        what a policy would do               candidate   may that be recorded?
-summaries   a stretch becomes a text
+summaries   a stretch becomes a text             restore    what comes back behind it
+tasks       a board that agents share            hooks      what runs before and after
 """
 
+from foldlog.projections.compaction.board import TaskRefused
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.candidate import judge
 from foldlog.projections.compaction.decision import (
@@ -40,6 +42,7 @@ __all__ = [
     "Restore",
     "Summarize",
     "SummaryFailed",
+    "TaskRefused",
     "Window",
     "judge",
     "plan",

@@ -1,0 +1,266 @@
+"""What may come back behind a summary, kind by kind: by the host's state and by the log.
+
+files     the newest reading of each             skills    their text
+plan      what is open of it                     tasks     the open ones, of a board or a list
+agents    those that still run                   tools     declarations that were discovered
+rules     the rules files that were loaded
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from foldlog.eventstore.events import Event, Json
+from foldlog.projections.blocks import content_of, plain_text
+from foldlog.projections.compaction.activity import Call, calls, touched
+from foldlog.projections.compaction.board import Board
+from foldlog.projections.compaction.cut import one_line
+from foldlog.projections.compaction.state import entries, is_finished, open_entries
+from foldlog.projections.compaction.summaries.stretch import happened
+from foldlog.projections.items import items
+from foldlog.projections.view import View
+
+AGAIN = "[{what}, put here again after a compaction]"
+"""Stands above what comes back."""
+
+LOADING = ("skill", "use_skill", "load_skill", "activate_skill")
+"""Tools that load a skill, in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that may come back.
+
+    Attributes:
+        name: Which of its kind it is.
+        text: What is put before the model.
+        of: The version at which all of it stands.
+    """
+
+    name: str
+    text: str
+    of: int | None = None
+
+
+class Past:
+    """What happened on a view's lineage, and what of it is seen."""
+
+    def __init__(self, view: View, board: Callable[[str], Board] | None = None) -> None:
+        self.view = view
+        self.board = board
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """All of it, in order."""
+        return list(happened(self.view, self.view.lineage))
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """The calls that did not fail, in order."""
+        return [call for call in calls(self.events) if call.answered and not call.failed]
+
+    def state(self, key: str) -> Json:
+        """The host's state under a key."""
+        return self.view.state(key)
+
+    def shows(self, version: int | None) -> bool:
+        """Whether an event is seen whole in its place."""
+        piece = self.view.piece(version) if version is not None else None
+        return piece is not None and piece.shown.kind == "whole"
+
+    def attachments(self, *kinds: str) -> Iterator[tuple[str, Event]]:
+        """The name and the event of what was put before the model, the newest first."""
+        for event in reversed(self.events):
+            if event.type == "attachment.added" and event.data.get("kind") in kinds:
+                yield str(event.data.get("name") or _title(event)), event
+
+    @cached_property
+    def attached(self) -> dict[tuple[str, str], str]:
+        """The text of each attachment that is seen, by its kind and its name."""
+        return {
+            (str(item.event.data.get("kind")), str(item.event.data.get("name"))): plain_text(
+                item.content
+            )
+            for item in items(self.view)
+            if item.kind == "attachment" and item.event
+        }
+
+
+def _files(past: Past) -> Iterator[Candidate]:
+    """The newest reading of each file, the one read last first; what was read and is seen stays."""
+    reads: dict[str, Call] = {}
+    changed: dict[str, Call] = {}
+    for call in past.calls:
+        for path, how in touched(call):
+            if how == "read":
+                reads[path] = call
+                changed.pop(path, None)
+            else:
+                changed[path] = call
+    given = dict(_held_files(past))
+    yield from given.values()
+    newest = sorted(reads.items(), key=lambda read: -(read[1].answered or 0))
+    for path, call in newest:
+        if path not in given and not past.shows(call.answered):
+            yield _file(path, call, changed.get(path))
+
+
+def _held_files(past: Past) -> Iterator[tuple[str, Candidate]]:
+    """The files that the host holds itself, the one read last first."""
+    for entry in reversed(entries(past.state("read_files"))):
+        path = entry.get("path") if isinstance(entry, Mapping) else None
+        if isinstance(path, str) and isinstance(entry.get("content"), str):
+            yield path, Candidate(path, f"{_again(f'The file {path}')}\n{entry['content']}")
+
+
+def _file(path: str, call: Call, changed: Call | None) -> Candidate:
+    what = f"The file {path}, as it was read"
+    if changed is not None:
+        what += f"; it was changed since, at version {changed.version}: read it again"
+    return Candidate(path, f"{_again(what)}\n{call.text}", call.answered)
+
+
+def _skills(past: Past) -> Iterator[Candidate]:
+    """The skills whose text is known, the one used last first."""
+    for name, (text, version) in _loaded_skills(past).items():
+        if not past.shows(version):
+            yield Candidate(name, f"{_again(f'The skill {name}')}\n{text}", version)
+
+
+def _loaded_skills(past: Past) -> dict[str, tuple[str, int | None]]:
+    """The text of each skill and where it stands, by the host's state and the log."""
+    used: list[tuple[int, str, str, int | None]] = []
+    for name, event in past.attachments("skill", "skills", "invoked_skill"):
+        if not event.data.get("restored"):
+            used.append((event.version, name, _content(event), event.version))
+    for call in past.calls:
+        if call.name.lower() in LOADING:
+            used.append((call.answered or 0, _skill_name(call), call.text, call.answered))
+    for at, entry in enumerate(entries(past.state("skills"))):
+        if isinstance(entry, Mapping) and isinstance(entry.get("content"), str):
+            used.append((past.view.version + at, str(entry.get("name")), entry["content"], None))
+    newest: dict[str, tuple[str, int | None]] = {}
+    for _, name, text, version in sorted(used, key=lambda use: -use[0]):
+        newest.setdefault(name, (text, version))
+    return newest
+
+
+def skills_without_text(past: Past) -> Iterator[str]:
+    """The skills that the host says are loaded, and whose text nobody has."""
+    known = _loaded_skills(past)
+    for entry in entries(past.state("skills")):
+        name = entry.get("name") if isinstance(entry, Mapping) else entry
+        if isinstance(name, str) and name not in known:
+            yield name
+
+
+def _plan(past: Past) -> Iterator[Candidate]:
+    """What is open of the plan; a finished one is not revived."""
+    plan = past.state("plan")
+    lines = open_entries(plan)
+    if isinstance(plan, str):
+        yield from [Candidate("plan", f"{_again('The plan')}\n{plan}")] if lines else []
+    elif lines:
+        yield Candidate("plan", "\n".join([_again("What is open of the plan"), *_listed(lines)]))
+
+
+def _tasks(past: Past) -> Iterator[Candidate]:
+    """The open tasks, of the board that the host names or of its own list."""
+    held = past.state("tasks")
+    name = held.get("board") if isinstance(held, Mapping) else None
+    if isinstance(name, str):
+        lines = [task.line() for task in past.board(name).open()] if past.board else []
+    else:
+        lines = open_entries(held)
+    if lines:
+        text = "\n".join([_again("The open tasks"), *_listed(lines)])
+        yield Candidate(name or "tasks", text)
+
+
+def _agents(past: Past) -> Iterator[Candidate]:
+    """The agents that still run, and what each of them does."""
+    for entry in entries(past.state("agents")):
+        if not is_finished(entry):
+            name = (
+                str(entry.get("name") or entry.get("id")) if isinstance(entry, Mapping) else entry
+            )
+            told = entry if isinstance(entry, str) else _json(entry)
+            yield Candidate(str(name), f"{_again(f'An agent that still runs: {name}')}\n{told}")
+
+
+def _tools(past: Past) -> Iterator[Candidate]:
+    """The tools that were discovered on the way, those of the request left out."""
+    declared = {t.get("name") for t in (past.view.tools or {}).get("tools") or ()}
+    found = [
+        tool
+        for tool in entries(past.state("tools"))
+        if not (isinstance(tool, Mapping) and tool.get("name") in declared)
+    ]
+    if found:
+        lines = [tool if isinstance(tool, str) else _json(tool) for tool in found]
+        yield Candidate("tools", "\n".join([_again("Tools that were discovered"), *lines]))
+
+
+def _rules(past: Past) -> Iterator[Candidate]:
+    """The rules files: those that the host holds, then those that were put before the model."""
+    held = past.state("rules")
+    given = [held] if isinstance(held, str) else entries(held)
+    names: set[str] = set()
+    for entry in given:
+        text = entry if isinstance(entry, str) else _named(entry, "content")
+        name = "rules" if isinstance(entry, str) else _named(entry, "path", "name") or "rules"
+        names.add(name)
+        yield Candidate(name, f"{_again(f'Rules: {name}')}\n{text}" if text else "")
+    for name, event in past.attachments("rules", "memory", "nested_memory"):
+        if name not in names and not event.data.get("restored"):
+            names.add(name)
+            if not past.shows(event.version):
+                text = f"{_again(f'Rules: {name}')}\n{_content(event)}"
+                yield Candidate(name, text, event.version)
+
+
+KINDS: dict[str, Callable[[Past], Iterator[Candidate]]] = {
+    "files": _files,
+    "skills": _skills,
+    "plan": _plan,
+    "tasks": _tasks,
+    "agents": _agents,
+    "tools": _tools,
+    "rules": _rules,
+}
+"""What may come back of each kind, what matters most first."""
+
+
+def _again(what: str) -> str:
+    return AGAIN.format(what=what)
+
+
+def _listed(lines: Iterable[str]) -> list[str]:
+    return [f"- {line}" for line in lines]
+
+
+def _content(event: Event) -> str:
+    return plain_text(content_of(event.data.get("content")))
+
+
+def _title(event: Event) -> str:
+    """The first line of an attachment without a name."""
+    return one_line(_content(event).partition("\n")[0], 80)
+
+
+def _skill_name(call: Call) -> str:
+    return _named(call.input, "skill", "name", "skill_name", "command")
+
+
+def _named(entry: Json, *keys: str) -> str:
+    """The first of these keys that an entry has something under."""
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    return next((str(entry[key]) for key in keys if entry.get(key)), "")
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
