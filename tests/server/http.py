@@ -63,6 +63,7 @@ class _Http(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Http
+    disable_nagle_algorithm = True  # head and body are sent apart: the second must not wait
     timeout = 30
 
     def do_POST(self) -> None:

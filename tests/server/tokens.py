@@ -12,6 +12,7 @@ import re
 import struct
 from base64 import b64decode
 from collections.abc import Iterator
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -27,6 +28,7 @@ _WORDS = re.compile(r"[A-Za-z]+|\d+|[ \t]*\n\s*|[^\x00-\x7f]|[^\sA-Za-z\d]")
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 
 
+@lru_cache(maxsize=10_000)
 def text_tokens(text: str) -> int:
     """The tokens of a text."""
     return sum(map(_word, _WORDS.findall(text)))
