@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 LIBRARIES = {
     "eventstore": {"orjson", "pluggy", "pytest", "sqlite_utils", "zstandard"},
-    "projections": {"anthropic"},
+    "projections": {"anthropic", "genai_prices"},
     "cli": {"click", "orjson", "rich"},
 }
 """What each layer may import from outside, the standard library apart; pytest is for the classes
@@ -27,7 +27,7 @@ BELOW = {
 }
 """The layers that each layer may import."""
 
-SLOW = ("anthropic", "click", "rich", "sqlite_utils", "zstandard", "sqlite3")
+SLOW = ("anthropic", "click", "genai_prices", "rich", "sqlite_utils", "zstandard", "sqlite3")
 """Imported where they are used, so that a command which needs none of them starts at once."""
 
 

@@ -17,6 +17,7 @@ from foldlog.projections.compaction.binding import binds, loosened
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.candidate import check_foldable, judge
 from foldlog.projections.compaction.decision import Ask, Edits, Entry, File, Restore, Summarize
+from foldlog.projections.compaction.money import edit_price
 from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.sound import refuse_unsound
@@ -255,11 +256,12 @@ def plan(
 
 
 def measured(before: Window, after: Window) -> dict[str, Any]:
-    """What an edit saves, and the digests that prove what it did."""
+    """What an edit saves and costs, and the digests that prove what it did."""
     old, new = render(before.view, open="keep"), render(after.view, open="keep")
     return {
         "tokens_before": before.tokens,
         "tokens_after": after.tokens,
+        "price": edit_price(before, after).to_json(),
         "digest_before": digest(old),
         "digest_after": digest(new),
     }
