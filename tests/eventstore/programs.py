@@ -1,0 +1,205 @@
+"""Programs that use a store, started as processes of their own by the tests.
+
+Each says ``ready`` when everything it needs is loaded, and starts when it is told to: so they start
+together, and nobody waits for a length of time.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self, cast
+
+from foldlog.eventstore import Event, EventDraft, EventStore, FoldlogError, VersionConflict
+from foldlog.eventstore import migrations as _migrations  # noqa: F401  (a new store needs them)
+from foldlog.eventstore.testing import said
+
+ROOT = Path(__file__).parents[2]
+
+BATCH = 3
+"""Drafts of each append of ``write_forever``."""
+
+
+class Program:
+    """A process that runs one function of this module."""
+
+    def __init__(self, function: Callable[..., None], *arguments: object) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.eventstore.programs", function.__name__]
+            + [str(argument) for argument in arguments],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        self._is_ready = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+
+    def be_ready(self) -> None:
+        """Wait until it has loaded everything."""
+        if not self._is_ready:
+            assert self.answer() == "ready"
+            self._is_ready = True
+
+    def tell(self, message: object) -> None:
+        """Send a line; the program goes on."""
+        self.be_ready()
+        stdin = cast("IO[str]", self.process.stdin)
+        stdin.write(f"{json.dumps(message)}\n")
+        stdin.flush()
+
+    def answer(self) -> Any:
+        """The next line that the program says."""
+        return json.loads(next(self.answers()))
+
+    def answers(self) -> Iterator[str]:
+        """The lines that the program says until it ends; one that broke off is none."""
+        for line in cast("IO[str]", self.process.stdout):
+            if line.endswith("\n"):
+                yield line
+
+    def kill(self) -> list[Any]:
+        """End it at once, as ``kill -9`` does: what it said until then."""
+        if self.process.returncode is not None:
+            return []
+        self.process.kill()
+        said = [json.loads(line) for line in self.answers()]
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            cast("IO[str]", stream).close()
+        return said
+
+
+def tell_all(programs: Iterable[Program], message: object) -> None:
+    """Send them a line when all are ready, so that they start together."""
+    programs = list(programs)
+    for program in programs:
+        program.be_ready()
+    for program in programs:
+        program.tell(message)
+
+
+def say(message: object) -> None:
+    """Tell the test something, at once."""
+    sys.stdout.write(f"{json.dumps(message)}\n")
+    sys.stdout.flush()
+
+
+def listen() -> Any:
+    """The next thing that the test says."""
+    return json.loads(sys.stdin.readline())
+
+
+def write_forever(path: str, session: str) -> None:
+    """Append batches and tell the last version of each that was acknowledged."""
+    listen()
+    with EventStore(path) as store:
+        while True:
+            number = store.last(session)
+            drafts = [said(f"{number + n} {'x' * 40 * n}") for n in range(1, BATCH + 1)]
+            say(store.append(session, drafts)[-1].version)
+
+
+def write_much(path: str, session: str, count: str) -> None:
+    """Append one large batch and tell when it was acknowledged."""
+    drafts = [said(f"{n} " + f"{n * 7919} " * 200) for n in range(int(count))]
+    with EventStore(path) as store:
+        say("begin")
+        say(store.append(session, drafts)[-1].version)
+
+
+def write_shared(path: str, me: str, count: str) -> None:
+    """Append to a session of its own and, with expected versions, to one for all; tell what."""
+    listen()
+    conflicts, recorded = 0, list[Event]()
+    with EventStore(path, synchronous="NORMAL") as store:
+        for n in range(int(count)):
+            last = store.last("shared")
+            recorded += store.append(me, [said(f"{me} {n}")], expected=n)
+            while True:
+                try:
+                    recorded += store.append("shared", [said(f"{me} shared {n}")], expected=last)
+                    break
+                except VersionConflict as conflict:
+                    conflicts += 1
+                    last = conflict.actual
+    told = [[event.session, event.version, event.data["content"]] for event in recorded]
+    say({"conflicts": conflicts, "recorded": told})
+
+
+def open_and_append(me: str) -> None:
+    """Open each store that is named, append to it, close it; tell the version or the error."""
+    while path := listen():
+        try:
+            with EventStore(path, synchronous="NORMAL") as store:
+                (event,) = store.append("shared", [said(me)])
+                assert store.session("shared").last_version >= event.version
+                say(event.version)
+        except (FoldlogError, OSError, ValueError, AssertionError) as error:
+            say(f"{type(error).__name__}: {error}")
+
+
+def search_all(path: str, word: str) -> None:
+    """Search while the index has to be made; tell the versions that were found."""
+    listen()
+    with EventStore(path) as store:
+        say([hit.version for hit in store.search(word, limit=10_000)])
+
+
+def use_as_nobody(path: str) -> None:
+    """Try to read and to write a store as somebody who may only read; tell what happened.
+
+    Root may write anywhere, so root becomes ``nobody`` first.
+    """
+    import os
+
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    for attempt in (_read, _read_as_writer, _append):
+        try:
+            say({"answer": attempt(path)})
+        except FoldlogError as error:
+            say({"error": type(error).__name__, "message": str(error)})
+
+
+def _read(path: str) -> object:
+    with EventStore(path, read_only=True) as store:
+        versions = [event.version for event in store.read("s")]
+        found = [hit.version for hit in store.search("message")]
+        _, rows = store.sql("SELECT count(*) FROM events")
+        listed = [info.session for info in store.sessions()]
+        sound = all(verdict.ok for verdict in store.verify())
+        return [versions, sorted(found), next(rows)[0], listed, sound]
+
+
+def _read_as_writer(path: str) -> object:
+    with EventStore(path) as store:
+        listed = [info.session for info in store.sessions()]
+        found = [hit.version for hit in store.search("message")]
+        return [listed, sorted(found)]
+
+
+def _append(path: str) -> object:
+    with EventStore(path) as store:
+        return store.append("s", [EventDraft("x")])[0].version
+
+
+if __name__ == "__main__":
+    say("ready")
+    globals()[sys.argv[1]](*sys.argv[2:])
