@@ -193,10 +193,12 @@ def _first_page_of_wal(file: Path) -> bytes | None:
     A frame belongs to the log as it is now if it repeats the salts of the log's header; a
     transaction ends with a frame that tells the size of the database.
     """
-    if not is_hot(file):
-        return None
+    try:
+        log = _wal(file).open("rb")
+    except FileNotFoundError:
+        return None  # none was left behind, or its last user has just removed it
     committed = pending = None
-    with _wal(file).open("rb") as log:
+    with log:
         header = log.read(WAL_HEADER_BYTES)
         size, salts = _number(header[8:12]), header[16:24]
         while len(frame := log.read(FRAME_HEADER_BYTES)) == FRAME_HEADER_BYTES:
