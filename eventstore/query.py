@@ -17,8 +17,8 @@ from typing import Any
 from foldlog.eventstore import codec
 from foldlog.eventstore.chain import hash_name
 from foldlog.eventstore.errors import StoreError
-from foldlog.eventstore.sqlite import Connection
 from foldlog.eventstore.text import text_of
+from foldlog.eventstore.upcast import upcast
 
 READS = {
     sqlite3.SQLITE_SELECT,
@@ -75,14 +75,14 @@ class _Bodies:
 
     def _body(self, part: str, position: int) -> Any:
         row = self._connection.execute(
-            f"SELECT {part}, refs FROM events WHERE position = ?", (position,)
+            f"SELECT {part}, refs, type, schema FROM events WHERE position = ?", (position,)
         ).fetchone()
         if row is None:
             return None
         holes: list[codec.Hole] = []
         body = codec.unseal(self._compressor.unpack(row[0]), row[1], holes)
         codec.fill(holes, {name: self._payload_text(name) for _, _, name in holes})
-        return body
+        return upcast(row[2], row[3], body)[1] if part == "data" else body
 
     def _payload_text(self, digest: bytes) -> str:
         row = self._connection.execute(
@@ -95,13 +95,12 @@ def _hash(value: bytes | None) -> str | None:
     return None if value is None else hash_name(value)
 
 
-def run(store: Connection, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """Run a query that only reads, on a connection of its own: its column names, and its rows.
+def run(connection: sqlite3.Connection, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Run a query that only reads, on a connection for it alone: its column names, and its rows.
 
     Raises:
         StoreError: It is no query, or it would change something.
     """
-    connection = store.reader()
     register(connection)
     connection.execute("PRAGMA query_only = ON")
     connection.set_authorizer(_authorize)
@@ -109,8 +108,10 @@ def run(store: Connection, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...
     try:
         cursor = connection.execute(sql)
     except (sqlite3.Error, sqlite3.Warning) as error:
+        connection.close()
         raise _failed(error, " One statement that reads is run, nothing else.") from error
     if cursor.description is None:
+        connection.close()
         raise StoreError("that statement returns no rows. Only queries that read are run.")
     return [column[0] for column in cursor.description], _rows(connection, cursor)
 

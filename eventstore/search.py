@@ -8,7 +8,8 @@ done to a text before it is indexed, and to a query likewise:
 * an identifier such as ``parseConfigFile`` is found whole and by its parts (``snake_case`` falls
   into its parts by itself).
 
-A store that may only be read is searched all the same: what its index lacks is indexed in memory.
+A store that cannot be written, or not now, is searched all the same: what its index lacks is
+indexed in memory, for this search.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from foldlog.eventstore.ancestry import Ancestry
-from foldlog.eventstore.errors import StoreError
+from foldlog.eventstore.errors import ReadOnlyStore, StoreBusy, StoreError, StoreFull
 from foldlog.eventstore.events import Event
 from foldlog.eventstore.facets import clean
 from foldlog.eventstore.reader import Reader
@@ -41,6 +43,8 @@ TABLE = """
 CREATE VIRTUAL TABLE IF NOT EXISTS search
 USING fts5 (text, parts, content = '', tokenize = "unicode61 remove_diacritics 2")
 """
+
+INSERT = "INSERT INTO search (rowid, text, parts) VALUES (?, ?, ?)"
 
 IDEOGRAPHS = re.compile(
     "(["
@@ -95,11 +99,12 @@ class Search:
         terms = parse(text)
         match = " AND ".join(term.match for term in terms)
         where, arguments = self._conditions(session, types, tool)
-        with self._index(progress) as index:
-            found = index.execute(
-                "SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid DESC", (match,)
-            )
-            positions = (row[0] for row in found)
+        if not self._connection.read_only:
+            with suppress(ReadOnlyStore, StoreFull, StoreBusy):
+                self._catch_up(progress)
+        done, last = self._span()
+        with self._connection.reading() as db, closing(self._rest(done, last)) as rest:
+            positions = chain(_matches(rest, match, last), _matches(db, match, done))
             return list(islice(self._hits(positions, where, arguments, terms), limit))
 
     def _hits(
@@ -132,30 +137,32 @@ class Search:
             where += f" AND type IN ({', '.join('?' * len(types))})"
             arguments += types
         if tool is not None:
-            where += " AND ',' || tool || ',' LIKE '%,' || ? || ',%'"
+            where += " AND instr(',' || tool || ',', ',' || ? || ',')"
             arguments.append(tool)
         return where, arguments
 
-    def _index(self, progress: Callable[[int, int], None]) -> _Index:
-        if self._connection.read_only:
-            return _Index.in_memory(self._reader.everything(0))
-        self._catch_up(progress)
-        return _Index(self._connection.db, self._connection.lock)
+    def _rest(self, done: int, last: int) -> sqlite3.Connection:
+        """An index in memory of what the store's index lacks."""
+        index = sqlite3.connect(":memory:")
+        if done < last:
+            _create(index)
+            rows = (row for event in self._reader.everything(done) if (row := _row(event)))
+            index.executemany(INSERT, rows)
+        return index
 
     def _catch_up(self, progress: Callable[[int, int], None]) -> None:
         """Index what was recorded since, a chunk a transaction."""
-        with self._connection.writing() as db:
-            _create(db)
         while True:
             done, last = self._span()
             progress(done, last)
-            events = list(islice(self._reader.everything(done), CHUNK))
-            if not events:
+            if done == last:
                 return
+            events = list(islice(self._reader.everything(done), CHUNK))
             rows = [row for event in events if (row := _row(event))]
             with self._connection.writing() as db:
                 if self._span()[0] == done:
-                    db.executemany("INSERT INTO search (rowid, text, parts) VALUES (?, ?, ?)", rows)
+                    _create(db)
+                    db.executemany(INSERT, rows)
                     db.execute(
                         "INSERT OR REPLACE INTO checkpoints VALUES (?, ?)",
                         (CHECKPOINT, events[-1].position),
@@ -167,32 +174,6 @@ class Search:
             " coalesce(max(position), 0) FROM events",
             (CHECKPOINT,),
         )[0]
-
-
-class _Index:
-    """A connection that holds an index, for the length of a search."""
-
-    def __init__(self, db: sqlite3.Connection, lock: Any) -> None:
-        self._db = db
-        self._lock = lock
-
-    @classmethod
-    def in_memory(cls, events: Iterable[Event]) -> _Index:
-        """The index of a store that cannot be written."""
-        from threading import RLock
-
-        db = sqlite3.connect(":memory:")
-        _create(db)
-        rows = (row for event in events if (row := _row(event)))
-        db.executemany("INSERT INTO search (rowid, text, parts) VALUES (?, ?, ?)", rows)
-        return cls(db, RLock())
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._lock.acquire()
-        return self._db
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +232,14 @@ def _row(event: Event) -> tuple[int, str, str] | None:
         return None
     text = text_of(event.type, event.data)
     return (event.position, spread(text), parts(text)) if text else None
+
+
+def _matches(index: sqlite3.Connection, match: str, last: int) -> Iterator[int]:
+    """The positions up to ``last`` that an index finds, the newest first; none without an index."""
+    if index.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'").fetchone():
+        found = "SELECT rowid FROM search WHERE search MATCH ? AND rowid <= ? ORDER BY rowid DESC"
+        for (position,) in index.execute(found, (match, last)):
+            yield position
 
 
 def _create(db: sqlite3.Connection) -> None:

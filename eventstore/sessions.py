@@ -7,6 +7,7 @@ The table can be dropped and made again from the log at any time.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -124,6 +125,13 @@ class SessionList:
             with suppress(ReadOnlyStore, StoreFull, StoreBusy):  # it is told all the same
                 self._store(changed, checkpoint, end)
         return known | changed
+
+    def expose(self, reader: sqlite3.Connection) -> None:
+        """Let a connection see the list as it is now, also where it could not be stored."""
+        infos = self.refresh()
+        if self._stored()[0] < self._end():
+            reader.execute("CREATE TEMP TABLE sessions AS SELECT * FROM main.sessions WHERE 0")
+            reader.executemany(UPSERT, [_row(info) for info in infos.values()])
 
     def find(self, name: str, cwd: str | None = None) -> str:
         """The session that a person means: an id, a unique prefix of one, a title, or ``last``.

@@ -318,7 +318,10 @@ def _translate(error: sqlite3.Error, path: str) -> FoldlogError:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return CorruptStore(f"{path} is damaged ({error}). Restore a backup.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return ReadOnlyStore(f"{path} cannot be written ({error}). Check its permissions.")
+        return ReadOnlyStore(
+            f"{path} cannot be written ({error}). Check the permissions of the file and of its"
+            " folder, or open it with read_only."
+        )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path} is locked by another program ({error}). Try again.")
     return StoreError(f"{path}: {error}.")

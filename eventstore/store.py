@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from foldlog.eventstore import codec
 from foldlog.eventstore.ancestry import Ancestry
 from foldlog.eventstore.clock import now
-from foldlog.eventstore.errors import VersionNotFound
+from foldlog.eventstore.errors import CorruptEvent, VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.reader import Reader
 from foldlog.eventstore.recorder import Recorder, check_name
@@ -343,5 +344,7 @@ class EventStore:
         """
         from foldlog.eventstore.query import run
 
-        self._sessions.refresh()
-        return run(self._connection, query)
+        reader = self._connection.reader()
+        with suppress(CorruptEvent):  # a damaged store can be looked at all the more
+            self._sessions.expose(reader)
+        return run(reader, query)

@@ -7,6 +7,7 @@ together, and nobody waits for a length of time.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -163,10 +164,12 @@ def search_all(path: str, word: str) -> None:
 def use_as_nobody(path: str) -> None:
     """Try to read and to write a store as somebody who may only read; tell what happened.
 
-    Root may write anywhere, so root becomes ``nobody`` first.
+    Root may write anywhere, so root becomes ``nobody`` first; what is imported late is imported
+    before that, since nobody may not see where it stands.
     """
-    import os
-
+    with EventStore(":memory:") as store:
+        store.append("s", [said("message")])
+        _use(store)
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(65534)
@@ -180,12 +183,16 @@ def use_as_nobody(path: str) -> None:
 
 def _read(path: str) -> object:
     with EventStore(path, read_only=True) as store:
-        versions = [event.version for event in store.read("s")]
-        found = [hit.version for hit in store.search("message")]
-        _, rows = store.sql("SELECT count(*) FROM events")
-        listed = [info.session for info in store.sessions()]
-        sound = all(verdict.ok for verdict in store.verify())
-        return [versions, sorted(found), next(rows)[0], listed, sound]
+        return _use(store)
+
+
+def _use(store: EventStore) -> object:
+    versions = [event.version for event in store.read("s")]
+    found = [hit.version for hit in store.search("message")]
+    _, rows = store.sql("SELECT count(*) FROM events")
+    listed = [info.session for info in store.sessions()]
+    sound = all(verdict.ok for verdict in store.verify())
+    return [versions, sorted(found), next(rows)[0], listed, sound]
 
 
 def _read_as_writer(path: str) -> object:
