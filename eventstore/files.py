@@ -8,6 +8,7 @@ wrong for a file that is another program's.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import tempfile
 from pathlib import Path
@@ -23,6 +24,9 @@ HEADER_BYTES = 108
 
 WAL_HEADER_BYTES, FRAME_HEADER_BYTES = 32, 24
 """The parts of a write-ahead log that are no pages (SQLite file format, 4.1)."""
+
+SHARED_MEMORY_BYTES = 32768
+"""The least size of a -shm file (walIndexPage in SQLite's wal.c)."""
 
 EMPTY_LEAF = b"\x0d\0\0\0\0"
 """How the first page of a database without tables begins behind the header: a leaf, no cells."""
@@ -149,6 +153,14 @@ def backup(source: sqlite3.Connection, target: Path) -> None:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def disk_is_full(path: str) -> bool:
+    """Whether there is no room for what SQLite needs beside a database just to open it."""
+    try:
+        return shutil.disk_usage(Path(path).absolute().parent).free < SHARED_MEMORY_BYTES
+    except OSError:
+        return False
 
 
 def free_name(file: Path) -> Path:

@@ -246,6 +246,6 @@ def _create(db: sqlite3.Connection) -> None:
     try:
         db.execute(TABLE)
     except sqlite3.OperationalError as error:
-        if "fts5" not in str(error):
+        if "no such module" not in str(error):
             raise
         raise StoreError("this Python's SQLite was built without FTS5. Search needs it.") from error

@@ -310,10 +310,10 @@ def translated(path: str) -> Iterator[None]:
 
 def _translate(error: sqlite3.Error, path: str) -> FoldlogError:
     code = _code(error)
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and files.disk_is_full(path)):
         return StoreFull(
-            f"no space left for {path}: the append was not recorded, what is there is safe."
-            " Make room and append again."
+            f"no space left for {path}: nothing new was recorded, what is there is safe."
+            " Make room and try again."
         )
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return CorruptStore(f"{path} is damaged ({error}). Restore a backup.")
