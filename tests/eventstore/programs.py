@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from random import Random
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
@@ -115,12 +117,32 @@ def write_forever(path: str, session: str) -> None:
             say(store.append(session, drafts)[-1].version)
 
 
-def write_much(path: str, session: str, count: str) -> None:
-    """Append one large batch and tell when it was acknowledged."""
-    drafts = [said(f"{n} " + f"{n * 7919} " * 200) for n in range(int(count))]
+def die_in_a_batch(path: str, count: str, depth: str) -> None:
+    """Append a large batch and be killed in the middle, when SQLite has come that far.
+
+    Args:
+        depth: So many thousands of steps of SQLite's machine.
+    """
+    drafts = [said(Random(n).randbytes(4000).hex()) for n in range(int(count))]
+    steps = iter(range(int(depth)))
+
+    def step() -> int:
+        if next(steps, None) is None:
+            _kill_myself()
+        return 0
+
     with EventStore(path) as store:
-        say("begin")
-        say(store.append(session, drafts)[-1].version)
+        store.append("s", [])
+        store.db.conn.set_progress_handler(step, 1000)
+        store.append("s", drafts)
+        say("acknowledged")
+
+
+def _kill_myself() -> None:
+    """At once: nothing is closed, flushed or rolled back."""
+    if sys.platform == "win32":
+        os._exit(9)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def write_shared(path: str, me: str, count: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -18,15 +20,15 @@ READ = [[1, 2, 3], [1, 2, 3], 3, ["s"], True]
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A closed store, in a folder that everybody may read."""
-    path = tmp_path / "media" / "sessions.db"
-    path.parent.mkdir()
-    with EventStore(path) as store:
-        store.append("s", talk(3))
-    for folder in [path.parent, *path.parent.parents][:4]:
-        folder.chmod(folder.stat().st_mode | 0o755)
-    return path
+def path() -> Iterator[Path]:
+    """A closed store, in a folder that everybody may read; pytest's are for their owner only."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        with EventStore(folder / "sessions.db") as store:
+            store.append("s", talk(3))
+        folder.chmod(0o755)
+        yield folder / "sessions.db"
+        folder.chmod(0o755)
 
 
 def as_nobody(path: Path) -> list[dict[str, Any]]:
