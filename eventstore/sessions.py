@@ -126,12 +126,10 @@ class SessionList:
                 self._store(changed, checkpoint, end)
         return known | changed
 
-    def expose(self, reader: sqlite3.Connection) -> None:
-        """Let a connection see the list as it is now, also where it could not be stored."""
+    def unstored(self) -> list[SessionInfo]:
+        """All sessions if the list could not be stored as it is now, else none."""
         infos = self.refresh()
-        if self._stored()[0] < self._end():
-            reader.execute("CREATE TEMP TABLE sessions AS SELECT * FROM main.sessions WHERE 0")
-            reader.executemany(UPSERT, [_row(info) for info in infos.values()])
+        return list(infos.values()) if self._stored()[0] < self._end() else []
 
     def find(self, name: str, cwd: str | None = None) -> str:
         """The session that a person means: an id, a unique prefix of one, a title, or ``last``.
@@ -261,6 +259,12 @@ def _started(info: SessionInfo, data: Mapping[str, Json]) -> SessionInfo:
         parent_version=version if isinstance(version, int) else None,
         parent_kind=clean(parent.get("kind")),
     )
+
+
+def show(reader: sqlite3.Connection, infos: Iterable[SessionInfo]) -> None:
+    """Let a connection see this list in the place of the stored one."""
+    reader.execute("CREATE TEMP TABLE sessions AS SELECT * FROM main.sessions WHERE 0")
+    reader.executemany(UPSERT, [_row(info) for info in infos])
 
 
 def no_session(name: str) -> SessionNotFound:

@@ -20,7 +20,7 @@ from foldlog.eventstore.errors import CorruptEvent, VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.reader import Reader
 from foldlog.eventstore.recorder import Recorder, check_name
-from foldlog.eventstore.sessions import SessionInfo, SessionList, no_session
+from foldlog.eventstore.sessions import SessionInfo, SessionList, no_session, show
 from foldlog.eventstore.sqlite import Connection, Synchronous
 
 if TYPE_CHECKING:
@@ -344,7 +344,10 @@ class EventStore:
         """
         from foldlog.eventstore.query import run
 
-        reader = self._connection.reader()
+        unstored: list[SessionInfo] = []
         with suppress(CorruptEvent):  # a damaged store can be looked at all the more
-            self._sessions.expose(reader)
+            unstored = self._sessions.unstored()
+        reader = self._connection.reader()
+        if unstored:
+            show(reader, unstored)
         return run(reader, query)
