@@ -12,10 +12,11 @@ seen and expects it with every append: of two programs that resume one session, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from foldlog.eventstore import Event, EventDraft, EventStore, InvalidView
 from foldlog.projections.address import resolve
+from foldlog.projections.compaction.moment import Given, Known, moment
 from foldlog.projections.digest import digest
 from foldlog.projections.edits import check_edit
 from foldlog.projections.expand import expansion
@@ -26,6 +27,11 @@ from foldlog.projections.rewind import compacted_path, first_turn
 from foldlog.projections.stored import Resumed
 from foldlog.projections.tokens import estimate
 from foldlog.projections.view import View
+
+if TYPE_CHECKING:
+    from foldlog.projections.compaction.overflow import Refused
+    from foldlog.projections.compaction.prepare import Prepared, Preparer
+    from foldlog.projections.compaction.summaries import Summarizer
 
 Content = str | Sequence[Mapping[str, Any]]
 """A text, or a list of wire blocks."""
@@ -43,6 +49,7 @@ class Session:
 
     Attributes:
         version: The last version that this object has seen; the next append expects it.
+        prepared: What the newest ``prepare``, ``overflowed`` or ``compact`` decided and recorded.
     """
 
     def __init__(self, store: EventStore, id: str) -> None:
@@ -50,6 +57,8 @@ class Session:
         self.id = id
         self.version = store.last(id)
         self._resumed = Resumed(store, id)
+        self._preparer: Preparer | None = None
+        self.prepared: Prepared | None = None
 
     # -- what happened -----------------------------------------------------------------------
 
@@ -223,6 +232,97 @@ class Session:
             there = f"pinned are {', '.join(map(str, pins))}" if pins else "nothing is pinned"
             raise InvalidView(f"version {found} is not pinned; {there}.")
         return self.state("pins", [pin for pin in pins if pin != found])
+
+    # -- under a budget ----------------------------------------------------------------------
+
+    def prepare(
+        self,
+        policy: Given = None,
+        *,
+        summarizer: Summarizer | str = "digest",
+        **known: Unpack[Known],
+    ) -> View:
+        """The view for the next model call, brought under its budget where it has to be.
+
+        The rules of the policy are asked in their order, only as far as needed, and what they
+        decide is recorded in one append. Call it before each model call.
+
+        Args:
+            policy: A preset, a TOML file, or a policy. Without one, that which was set last in this
+                session, else ``adaptive``.
+            summarizer: Who writes summaries: ``digest`` (from the log, without a model),
+                ``anthropic``, ``api``, a file, or an object.
+            known: What is known of the moment, such as ``model`` and ``window`` (in tokens).
+
+        Raises:
+            ContextError: It does not fit, and nothing more can be left out. The view is as it was.
+            PolicyError: There is no such policy, or it says what cannot be.
+            VersionConflict: Somebody else appended.
+        """
+        return self._prepared(self.preparer(policy, summarizer).prepare(moment(known)))
+
+    def overflowed(
+        self,
+        error: Refused,
+        policy: Given = None,
+        *,
+        summarizer: Summarizer | str = "digest",
+        **known: Unpack[Known],
+    ) -> View:
+        """A smaller view, after the API refused the last one as too long.
+
+        Args:
+            error: What the SDK raised, the body of the error, its words, or the stop reason
+                ``model_context_window_exceeded``. Another error is raised again.
+
+        Raises:
+            ContextError: It was made smaller before and refused again, or it cannot be.
+        """
+        return self._prepared(self.preparer(policy, summarizer).overflowed(error, moment(known)))
+
+    def compact(
+        self,
+        policy: Given = None,
+        *,
+        instructions: str | None = None,
+        first: Version | None = None,
+        last: Version | None = None,
+        summarizer: Summarizer | str = "digest",
+        **known: Unpack[Known],
+    ) -> View:
+        """The view after a compaction that a person asks for, whatever its size.
+
+        Args:
+            instructions: What the summary should keep in mind.
+            first: Summarize from this version on; what stands before stays as it is.
+            last: Summarize up to this version; what stands behind stays as it is.
+
+        Raises:
+            ContextError: It could not be done; the view is as it was.
+        """
+        asked = self.asked(first, last)
+        wanted = moment(known, asked=asked, instructions=instructions)
+        return self._prepared(self.preparer(policy, summarizer).compact(wanted))
+
+    def asked(self, first: Version | None, last: Version | None) -> tuple[int, int] | None:
+        """The range between two versions or names of them; None where neither is given."""
+        if first is None and last is None:
+            return None
+        return self._resolve(first or 1), self._resolve("head" if last is None else last)
+
+    def preparer(self, policy: Given = None, summarizer: Summarizer | str = "digest") -> Preparer:
+        """What prepares the views of this session: see ``compaction.prepare``.
+
+        The same one is given again for the same policy, so that it need not read anew.
+        """
+        from foldlog.projections.compaction.preparing import preparer
+
+        self._preparer = preparer(self, policy, summarizer, self._preparer)
+        return self._preparer
+
+    def _prepared(self, prepared: Prepared) -> View:
+        self.prepared = prepared
+        return prepared.view
 
     # -- where it goes on --------------------------------------------------------------------
 

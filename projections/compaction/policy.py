@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.amounts import Amount
 from foldlog.projections.compaction.errors import PolicyError
+from foldlog.projections.compaction.exits import EXITS
 from foldlog.projections.compaction.fields import read_fields
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.rules import KINDS, Rule
@@ -46,6 +47,10 @@ class Settings:
         breaker: After so many failed summaries in a row none is tried any more.
         model_calls: The most model calls for summaries in one turn of the user.
         override: An environment variable that lowers the triggers of summaries, in per cent.
+        attempts_in: What attempts at a summary are counted in: one ``compaction``, or one ``turn`` of
+            the user however often it is compacted in it.
+        exits: The ways out when no summary is accepted, in their order: in chunks, where it was too
+            long; a digest from the log; without it, as far as the other rules go.
         hooks: Shell commands ``before`` and ``after`` a summary.
     """
 
@@ -61,6 +66,8 @@ class Settings:
     breaker: int = 3
     model_calls: int = 4
     override: str | None = None
+    attempts_in: Literal["compaction", "turn"] = "compaction"
+    exits: tuple[str, ...] = ()
     hooks: Mapping[str, Any] | None = None
 
 
@@ -111,6 +118,11 @@ class Policy:
         if settings.unit not in UNITS:
             units = ", ".join(UNITS)
             raise PolicyError(f"{where}: unit: {settings.unit!r} is none; there are {units}.")
+        wrong = [name for name in settings.exits if name not in EXITS]
+        if wrong:
+            raise PolicyError(
+                f"{where}: exits: {wrong[0]!r} is none; there are {', '.join(EXITS)}."
+            )
         entries = data.get("rules")
         if not isinstance(entries, list) or not entries:
             raise PolicyError(f"{where}: rules: a policy has at least one [[rules]] table.")
