@@ -44,11 +44,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "recover": ("steering", "Close open calls as interrupted."),
     },
     "Choose what the model sees": {
+        "compact": ("compaction", "Apply the rules of a compaction policy now."),
+        "policies": ("compaction", "List the compaction policies, or print one as TOML."),
         "expand": ("editing", "Undo the edit that shows an event."),
         "pin": ("editing", "Keep an event from ever being compacted."),
         "unpin": ("editing", "Let an event be compacted again."),
     },
     "Keep order": {
+        "tasks": ("compaction", "Show the task board of a session."),
         "rename": ("sessions", "Give a session another title."),
         "tag": ("sessions", "Add tags to a session, or take them away."),
     },

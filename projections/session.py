@@ -21,6 +21,7 @@ from foldlog.projections.digest import digest
 from foldlog.projections.edits import check_edit
 from foldlog.projections.expand import expansion
 from foldlog.projections.interrupted import interrupted
+from foldlog.projections.lineage import Range
 from foldlog.projections.receipt import receipt
 from foldlog.projections.render import Open, open_calls, render
 from foldlog.projections.rewind import compacted_path, first_turn
@@ -29,7 +30,9 @@ from foldlog.projections.tokens import estimate
 from foldlog.projections.view import View
 
 if TYPE_CHECKING:
+    from foldlog.projections.compaction.budget import Trigger
     from foldlog.projections.compaction.overflow import Refused
+    from foldlog.projections.compaction.plan import Plan
     from foldlog.projections.compaction.prepare import Prepared, Preparer
     from foldlog.projections.compaction.summaries import Summarizer
 
@@ -284,33 +287,47 @@ class Session:
         self,
         policy: Given = None,
         *,
+        asked: Range | None = None,
         instructions: str | None = None,
-        first: Version | None = None,
-        last: Version | None = None,
         summarizer: Summarizer | str = "digest",
         **known: Unpack[Known],
     ) -> View:
         """The view after a compaction that a person asks for, whatever its size.
 
         Args:
+            asked: The versions to summarize, as ``asked`` tells them; without, all that the policy
+                means to.
             instructions: What the summary should keep in mind.
-            first: Summarize from this version on; what stands before stays as it is.
-            last: Summarize up to this version; what stands behind stays as it is.
 
         Raises:
             ContextError: It could not be done; the view is as it was.
         """
-        asked = self.asked(first, last)
         wanted = moment(known, asked=asked, instructions=instructions)
         return self._prepared(self.preparer(policy, summarizer).compact(wanted))
 
-    def asked(self, first: Version | None, last: Version | None) -> tuple[int, int] | None:
-        """The range between two versions or names of them; None where neither is given."""
-        if first is None and last is None:
-            return None
-        return self._resolve(first or 1), self._resolve("head" if last is None else last)
+    def planned(
+        self,
+        policy: Given = None,
+        *,
+        trigger: Trigger = "person",
+        asked: Range | None = None,
+        instructions: str | None = None,
+        **known: Unpack[Known],
+    ) -> Plan:
+        """What a compaction would do; nothing is asked or recorded."""
+        more = {"trigger": trigger, "asked": asked, "instructions": instructions}
+        return self.preparer(policy, None).plan(moment(known, **more))
 
-    def preparer(self, policy: Given = None, summarizer: Summarizer | str = "digest") -> Preparer:
+    def asked(self, first: Version | None = None, before: Version | None = None) -> Range | None:
+        """The versions from one to another, which is left out; None where neither is given."""
+        if first is None and before is None:
+            return None
+        begin = 1 if first is None else self._resolve(first)
+        return begin, self.view().version if before is None else self._resolve(before) - 1
+
+    def preparer(
+        self, policy: Given = None, summarizer: Summarizer | str | None = "digest"
+    ) -> Preparer:
         """What prepares the views of this session: see ``compaction.prepare``.
 
         The same one is given again for the same policy, so that it need not read anew.

@@ -6,6 +6,7 @@ does not say what the program says.
 
 from docs.generate.backends import conformance, conformance_example, protocol
 from docs.generate.command_line import commands
+from docs.generate.compaction import preset, presets, rule_kinds, settings
 from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
 from docs.generate.markdown import example
 from docs.generate.python_api import errors, reference
@@ -20,9 +21,13 @@ __all__ = [
     "example",
     "file",
     "limits",
+    "preset",
+    "presets",
     "protocol",
     "queries",
     "reference",
     "repairs",
+    "rule_kinds",
+    "settings",
     "sql_functions",
 ]

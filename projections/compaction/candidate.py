@@ -18,7 +18,9 @@ from foldlog.projections.view import View
 
 
 def judge(before: Window, after: Window, asked: Summarize | None = None) -> None:
-    """Refuse a candidate of an automatic policy that must not be recorded.
+    """Refuse a candidate that must not be recorded.
+
+    What a person asks for need not be small enough, and may take what the model has not read yet.
 
     Args:
         before: The window of the view as it is.
@@ -30,13 +32,16 @@ def judge(before: Window, after: Window, asked: Summarize | None = None) -> None
         CandidateRefused: The first check that failed: it breaks a rule of the Messages API, hides
             the active request or what is open or unseen, is not smaller, or is still over budget.
     """
+    by_hand = before.budget.trigger == "person"
     for why, look in CHECKS.items():
+        if by_hand and why not in BY_HAND:
+            continue
         if why == "hides_unseen" and asked is not None and asked.whole:
             continue
         problem = next(look(before, after), None)
         if problem:
             raise CandidateRefused(why, problem)
-    if asked is not None:
+    if asked is not None and not by_hand:
         _is_enough(before, after, asked)
 
 
@@ -138,3 +143,6 @@ CHECKS: dict[Refusal, Callable[[Window, Window], Iterator[str]]] = {
     "over_budget": _over_budget,
 }
 """The checks, in the order in which they are made."""
+
+BY_HAND: tuple[Refusal, ...] = ("breaks_rule", "hides_request", "hides_open", "not_smaller")
+"""Those that are made of what a person asks for."""

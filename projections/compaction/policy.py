@@ -47,8 +47,8 @@ class Settings:
         breaker: After so many failed summaries in a row none is tried any more.
         model_calls: The most model calls for summaries in one turn of the user.
         override: An environment variable that lowers the triggers of summaries, in per cent.
-        attempts_in: What attempts at a summary are counted in: one ``compaction``, or one ``turn`` of
-            the user however often it is compacted in it.
+        attempts_in: What attempts at a summary are counted in: one ``compaction``, or one ``turn``
+            of the user however often it is compacted in it.
         exits: The ways out when no summary is accepted, in their order: in chunks, where it was too
             long; a digest from the log; without it, as far as the other rules go.
         hooks: Shell commands ``before`` and ``after`` a summary.
@@ -164,6 +164,15 @@ def policy(name: str | Path = DEFAULT, environ: Mapping[str, str] | None = None)
     variable = found.settings.override
     percent = (environ or {}).get(variable, "") if variable else ""
     return found.lowered(_percent(variable or "", percent)) if percent else found
+
+
+def written(name: str | Path = DEFAULT) -> str:
+    """The TOML of a policy, as it was written.
+
+    Raises:
+        PolicyError: There is none of that name.
+    """
+    return _source(name)[0]
 
 
 def _source(name: str | Path) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from foldlog.eventstore.errors import ContextError, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.compaction import called
+from foldlog.projections.compaction.board import Board
 from foldlog.projections.compaction.counting import Counting
 from foldlog.projections.compaction.decision import Summarize
 from foldlog.projections.compaction.errors import CandidateRefused
@@ -26,6 +27,7 @@ from foldlog.projections.compaction.plan import Plan, plan
 from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.restore import restored
+from foldlog.projections.compaction.rules import KINDS
 from foldlog.projections.compaction.saved import write
 from foldlog.projections.compaction.summaries import (
     Accepted,
@@ -37,11 +39,14 @@ from foldlog.projections.compaction.summaries import (
     ledger,
 )
 from foldlog.projections.compaction.summaries.ledger import TYPES
-from foldlog.projections.compaction.tasks import Board, TaskBoard
+from foldlog.projections.compaction.tasks import TaskBoard
 from foldlog.projections.view import View
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session
+
+BY_RANGE = ("summarize", "restore")
+"""The rules that a person means who names a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,8 @@ class Preparer:
         """What would be done; nothing is asked or recorded."""
         view = self.session.view()
         budget = moment.budget(view, self._counting)
+        if moment.asked is not None:
+            skip = {*skip, *(kind for kind in KINDS if kind not in BY_RANGE)}
         return plan(view, self.policy, budget, reading=self._reading, skip=skip)
 
     # -- doing what was decided --------------------------------------------------------------
@@ -290,7 +297,7 @@ class Preparer:
         return Prepared(self.session.view(), made, tuple(recorded))
 
     def _now(self) -> View:
-        """The view as it is; what somebody else appended still is a conflict with the next append."""
+        """The view as it is; what somebody else appended is a conflict with the next append."""
         known = self.session.version
         view = self.session.view()
         self.session.version = known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foldlog.projections.compaction.hooks import Hooks
@@ -21,13 +20,14 @@ if TYPE_CHECKING:
 def preparer(
     session: Session,
     policy: Given,
-    summarizer: Summarizer | str,
+    summarizer: Summarizer | str | None,
     known: Preparer | None = None,
 ) -> Preparer:
     """What prepares the views of a session.
 
     Args:
         policy: A preset, a TOML file, a policy; None for that which was set last, else the default.
+        summarizer: By name, or as it is; None for who it was, or the digest.
         known: The one used before: it is kept where the policy is the same.
 
     Raises:
@@ -38,7 +38,7 @@ def preparer(
         found = _policy(session, policy)
         hooks = Hooks.read(found.settings.hooks, f"{found.name}: hooks")
         known = Preparer(session, found, _summarizer(summarizer), hooks, given=policy)
-    elif summarizer != known.summarizer.name:
+    elif summarizer not in (None, known.summarizer, known.summarizer.name):
         known.summarizer = _summarizer(summarizer)
     return known
 
@@ -57,5 +57,5 @@ def _policy(session: Session, given: Given) -> Policy:
     return found or named_policy(given or DEFAULT, os.environ)
 
 
-def _summarizer(given: Summarizer | str | Path) -> Summarizer:
-    return named_summarizer(str(given)) if isinstance(given, str | Path) else given
+def _summarizer(given: Summarizer | str | None) -> Summarizer:
+    return named_summarizer(given or "digest") if given is None or isinstance(given, str) else given

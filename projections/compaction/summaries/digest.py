@@ -82,6 +82,11 @@ class Facts:
         return current(said(e) for e in self._events if e.type == "message.user")
 
     @cached_property
+    def asked(self) -> list[Said]:
+        """What the user said on the lineage: where it all stays verbatim, it is the goal still."""
+        return current(self._task.spoken())
+
+    @cached_property
     def calls(self) -> list[Call]:
         """The calls of tools."""
         return calls(self._events)
@@ -155,7 +160,7 @@ def _nothing(facts: Facts, room: int) -> list[str]:
 
 def _goal(facts: Facts, room: int) -> list[str]:
     """What was asked for first and last, in the user's words."""
-    said = facts.spoken
+    said = facts.spoken or facts.asked
     wanted = [said[-1], said[0]] if len(said) > 1 else said
     lines = [_quoted(words.text) for words in wanted]
     return _fitting(lines, room) or [to_tokens(line, max(room, 12), '…"') for line in lines[:1]]

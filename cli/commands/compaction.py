@@ -1,0 +1,197 @@
+"""Compaction: the policies there are, a compaction by hand, and the task board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from foldlog.cli.options import json_option, session_argument
+from foldlog.cli.output import Column, note, print_json, print_lines, show
+from foldlog.cli.safe import one_line
+from foldlog.cli.stores import find, reading, writing
+from foldlog.eventstore import EventStore
+from foldlog.projections import Session, open_view
+from foldlog.projections.compaction.board import Task
+from foldlog.projections.compaction.moment import Known
+from foldlog.projections.compaction.plan import Plan
+from foldlog.projections.compaction.policy import Policy, policy, presets, written
+from foldlog.projections.compaction.prepare import Prepared
+from foldlog.projections.compaction.tasks import PREFIX, TaskBoard, board_named_by, session_of
+
+Row = Mapping[str, Any]
+
+POLICY_COLUMNS: list[Column[Policy]] = [
+    Column("name", lambda found: found.name, style="cyan"),
+    Column("rules", lambda found: ", ".join(rule.kind for rule in found.rules), folds=True),
+    Column("does", lambda found: found.settings.description.strip(), folds=True, least=40),
+]
+
+EDIT_COLUMNS: list[Column[Row]] = [
+    Column("rule", lambda row: row["rule"], style="cyan"),
+    Column("first", lambda row: row["first"]),
+    Column("last", lambda row: row["last"]),
+    Column("before", lambda row: row["tokens_before"]),
+    Column("after", lambda row: row["tokens_after"]),
+    Column("reason", lambda row: row["reason"], folds=True, least=40),
+]
+
+TASK_COLUMNS: list[Column[Task]] = [
+    Column("id", lambda task: task.id),
+    Column("status", lambda task: task.status, style="cyan"),
+    Column("owner", lambda task: task.owner),
+    Column("subject", lambda task: task.subject, folds=True, least=40),
+    Column("blocked by", lambda task: ", ".join(task.blocked_by) or None),
+    Column("blocks", lambda task: ", ".join(task.blocks) or None),
+]
+
+
+@click.command()
+@click.argument("name", required=False)
+@json_option
+def policies_command(name: str | None, json: bool) -> None:
+    """List the compaction policies, or print one as TOML.
+
+    NAME is a preset or a TOML file of your own, which is checked.
+    """
+    if name is None:
+        found = [policy(preset) for preset in presets()]
+        show(found, POLICY_COLUMNS, json=json, to_json=lambda one: dict(one.data))
+    elif json:
+        print_json([dict(policy(name).data)])
+    else:
+        policy(name)
+        print_lines(one_line(line) for line in written(name).splitlines())
+
+
+@click.command()
+@session_argument
+@click.option("--policy", metavar="NAME", help="A preset or a TOML file. Default: as set last.")
+@click.option("--instructions", metavar="T", help="What the summary should keep in mind.")
+@click.option("--from", "first", metavar="V", help="Summarize from this version on.")
+@click.option("--up-to", "end", metavar="V", help="Summarize what stands before this version.")
+@click.option(
+    "--summarizer",
+    default="digest",
+    show_default=True,
+    metavar="WHO",
+    help="digest (no model), anthropic, api, or a file that holds the summary.",
+)
+@click.option("--model", metavar="M", help="The model that the session goes on with.")
+@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Its window in tokens.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; nothing is recorded.")
+@json_option
+@click.pass_obj
+def compact_command(
+    where: str | None,
+    session: str,
+    policy: str | None,
+    instructions: str | None,
+    first: str | None,
+    end: str | None,
+    summarizer: str,
+    model: str | None,
+    window: int | None,
+    dry_run: bool,
+    json: bool,
+) -> None:
+    """Apply a policy's rules now, whatever the size.
+
+    `expand` undoes it, `rewind` too; the log keeps everything. --from includes its version,
+    --up-to leaves its version out.
+    """
+    if first is not None and end is not None:
+        raise click.UsageError("Give --from or --up-to, not both.")
+    with (reading if dry_run else writing)(where) as store:
+        compacted = Session(store, find(store, session))
+        asked = compacted.asked(first, end)
+        known: Known = {"model": model, "window": window}
+        if dry_run:
+            made = compacted.planned(policy, asked=asked, instructions=instructions, **known)
+            rows = list(planned_rows(made))
+        else:
+            compacted.compact(
+                policy, asked=asked, instructions=instructions, summarizer=summarizer, **known
+            )
+            rows = list(recorded_rows(compacted.prepared)) if compacted.prepared else []
+        show(rows, EDIT_COLUMNS, json=json, to_json=dict, empty="There is nothing to compact.")
+        if rows and not json:
+            _tell(rows, dry_run)
+
+
+@click.command()
+@session_argument
+@json_option
+@click.pass_obj
+def tasks_command(where: str | None, session: str, json: bool) -> None:
+    """Show the task board of a session, or the board of that name."""
+    with reading(where) as store:
+        show(
+            tasks_of(store, session),
+            TASK_COLUMNS,
+            json=json,
+            to_json=Task.to_json,
+            empty="There are no tasks.",
+        )
+
+
+def tasks_of(store: EventStore, name: str) -> list[Task]:
+    """The tasks of the board that a name means.
+
+    It is the board of that name, or the one that the session of that name works on.
+
+    Raises:
+        SessionNotFound, AmbiguousName: None or more than one answers to that name.
+    """
+    board = session_of(name)
+    if not store.exists(board):
+        session = find(store, name)
+        named = board_named_by(open_view(store, session))
+        board = session_of(named) if named else session
+    return list(TaskBoard(store, board).board().tasks.values()) if board.startswith(PREFIX) else []
+
+
+def recorded_rows(prepared: Prepared) -> Iterator[Row]:
+    """A row for each edit that was recorded."""
+    for event in prepared.edits:
+        yield _row(
+            event.data["rule"],
+            event.data["reason"],
+            [(entry["first"], entry["last"]) for entry in event.data["edits"]],
+            event.data["tokens_before"],
+            event.data["tokens_after"],
+        )
+
+
+def planned_rows(made: Plan) -> Iterator[Row]:
+    """A row for each edit of a plan. How long a summary will be is not known before."""
+    for step in made.done:
+        ranges = [(int(entry["first"]), int(entry["last"])) for entry in step.edits.edits]
+        reason, before, after = step.edits.reason, step.before.tokens, step.after.tokens
+        yield _row(step.rule, reason, ranges, before, after)
+    asked = made.summarize
+    if asked is not None:
+        yield _row("summarize", asked.reason, list(asked.ranges), made.after.tokens, None)
+
+
+def _row(
+    rule: str, reason: str, ranges: list[tuple[int, int]], before: int, after: int | None
+) -> Row:
+    return {
+        "rule": rule,
+        "reason": reason,
+        "first": min(first for first, _ in ranges),
+        "last": max(last for _, last in ranges),
+        "tokens_before": before,
+        "tokens_after": after,
+    }
+
+
+def _tell(rows: list[Row], dry_run: bool) -> None:
+    before, after = rows[0]["tokens_before"], rows[-1]["tokens_after"]
+    if after is None:
+        note(f"Tokens, estimated: {before:,} now. Nothing was recorded.")
+    else:
+        end = " Nothing was recorded." if dry_run else ""
+        note(f"Tokens, estimated: {before:,} before, {after:,} after.{end}")
