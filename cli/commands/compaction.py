@@ -96,7 +96,7 @@ def compact_command(
     dry_run: bool,
     json: bool,
 ) -> None:
-    """Apply a policy's rules now, whatever the size.
+    """Apply the rules of a compaction policy now; triggers are left aside.
 
     `expand` undoes it, `rewind` too; the log keeps everything. --from includes its version,
     --up-to leaves its version out.
@@ -125,7 +125,7 @@ def compact_command(
 @json_option
 @click.pass_obj
 def tasks_command(where: str | None, session: str, json: bool) -> None:
-    """Show the task board of a session, or the board of that name."""
+    """Show the task board of a session; a board has a name, too."""
     with reading(where) as store:
         show(
             tasks_of(store, session),

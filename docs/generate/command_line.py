@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,9 +29,9 @@ ANSWERS: dict[str, dict[str, list[str]]] = {
     "fork": {"": ["demo-1 --at 9"]},
     "rewind": {"": ["demo-1 16"]},
     "recover": {"": ["demo-1"]},
-    "compact": {"": ["demo-1 --policy learn-claude-code"]},
+    "compact": {"": ["long --policy codex", "long --policy codex --dry-run"]},
     "policies": {"": [""]},
-    "tasks": {"": ["demo-1"]},
+    "tasks": {"": ["release"]},
     "expand": {"": ["demo-1 7"]},
     "pin": {"": ["demo-1 10"]},
     "unpin": {"": ["demo-1 10"]},
@@ -63,13 +64,20 @@ def _answers(name: str, arguments: str) -> list[dict[str, Any]]:
         file.write_text(TORN, encoding="utf-8")
         with EventStore(where, clock=demo.clock()) as store:
             demo.record(store)
-            if name == "unpin":
-                Session(store, "demo-1").pin(10)
+            FOUND.get(name, lambda _: None)(store)
         if name != "import":
             invoke("--db", where, "import", str(file))
         given = [part.format(file=file) for part in arguments.split()]
         printed = invoke("--db", where, name, *given, "--json")
     return [codec.loads(line) for line in printed.splitlines()]
+
+
+FOUND: dict[str, Callable[[EventStore], object]] = {
+    "unpin": lambda store: Session(store, "demo-1").pin(10),
+    "compact": demo.record_long,
+    "tasks": demo.record_tasks,
+}
+"""What a command has to find in the store, beside the demo."""
 
 
 def _keys(answers: list[dict[str, Any]]) -> str:
@@ -92,11 +100,18 @@ def _shape(values: list[Any]) -> str:
     """What values are, in a word; what the objects in a list hold."""
     names: list[str] = []
     for value in [value for value in values if value != []] or values:
-        if isinstance(value, list) and value and isinstance(value[0], dict) and len(value[0]) < 6:
+        if _is_table(value):
             names.append(f"[{{{', '.join(value[0])}}}]")
         else:
             names.append(KINDS[type(value)])
     return " or ".join(sorted(dict.fromkeys(names), key=lambda name: name == "null"))
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a value is a list of objects with the same few keys."""
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        return False
+    return len({tuple(entry) for entry in value}) == 1 and len(value[0]) < 6
 
 
 KINDS = {

@@ -43,7 +43,7 @@ class Moment:
         now: The time, ISO 8601; None for the clock's.
         cache_ttl: How long the prompt cache lives after its last use, in seconds.
         request: What is sent and not in the log: ``system``, ``tools``, ``messages``.
-        used: What the request takes, where the API told.
+        used: What the request takes, where the API told; all of it is measured by that.
         asked: The versions that a person wants summarized; None for all.
         instructions: What the summary should keep in mind.
     """
@@ -73,7 +73,10 @@ class Moment:
             instructions=self.instructions,
             request=self.request,
         )
-        return counted if self.used is None else replace(counted, used=self.used)
+        if self.used is None or not counted.used:
+            return counted
+        scale = counted.scale * self.used / counted.used
+        return replace(counted, used=self.used, scale=scale)
 
 
 def moment(known: Known, **more: Any) -> Moment:

@@ -7,9 +7,11 @@ from itertools import count
 
 from foldlog.eventstore import EventDraft, EventStore
 from foldlog.projections import Session
+from foldlog.projections.compaction.tasks import TaskBoard
 from tests.projections.build import call, shown, thinking
 
 DEMO, FORK, HOSTILE = "demo-1", "fork-1", "hostile-1"
+LONG, BOARD = "long", "release"
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
@@ -36,6 +38,24 @@ def record(store: EventStore) -> None:
     _demo(store)
     store.fork(DEMO, at=9, title="the fork", new=FORK)
     _hostile(store)
+
+
+def record_long(store: EventStore) -> None:
+    """A session that has something to compact."""
+    session = Session(store, LONG)
+    session.user("Fix the login. Never touch the billing code.")
+    for n in range(20):
+        session.assistant([call(f"t{n}", "Read", file_path=f"src/{n}.py")])
+        session.tool_result(f"t{n}", f"def f{n}(): ...\n" * 100)
+
+
+def record_tasks(store: EventStore) -> None:
+    """A board, and a session that works on it."""
+    board = TaskBoard(store, BOARD)
+    first = board.create("cut the branch")
+    board.create("write the notes", blocked_by=[first.id])
+    board.claim(first, "agent-a")
+    Session(store, "worker").state("tasks", {"board": BOARD})
 
 
 def _demo(store: EventStore) -> None:

@@ -51,6 +51,8 @@ KEYS: list[tuple[list[str], set[str]]] = [
     (["rewind", DEMO, "16"], {"session", "version", "head"}),
     (["recover", DEMO], {"session", "version", "tool_use_id"}),
     (["expand", DEMO, "7"], CHANGE),
+    (["policies"], {"name", "rules"}),
+    (["policies", "adaptive"], {"name", "rules"}),
     (["pin", DEMO, "10"], {"session", "version"}),
     (["rename", DEMO, "x"], {"session", "title"}),
     (["tag", DEMO, "x"], {"session", "tags"}),

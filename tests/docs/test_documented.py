@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import foldlog.projections.compaction
 from foldlog import EventDraft, EventStore, FoldlogError, Session
 from foldlog.cli.formats import import_path
 from foldlog.cli.main import COMMANDS
+from foldlog.eventstore.errors import ContextError
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -131,6 +133,21 @@ def record_everything(session: Session) -> None:
     session.pin(4)
     session.rewind(8, keep_edits=True)
     session.fork()
+    record_compactions(session)
+
+
+def record_compactions(session: Session) -> None:
+    """What preparing a view records: a decision, a refusal, an overflow, a failed summary."""
+    for n in range(30):
+        call = {"type": "tool_use", "id": f"r{n}", "name": "Read", "input": {"file_path": f"{n}"}}
+        session.assistant([call])
+        session.tool_result(f"r{n}", f"line {n} " * 400)
+    session.overflowed("prompt is too long: 40000 tokens > 30000 maximum", "codex")
+    session.user("go on " * 2_000)
+    with suppress(ContextError):
+        session.prepare("codex", window=2_000)
+    with suppress(ContextError):
+        session.compact("lesson", window=2_000)
 
 
 class TestTables:
