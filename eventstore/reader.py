@@ -4,7 +4,6 @@ once."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from sys import intern
 from typing import Any
 
@@ -15,7 +14,7 @@ from foldlog.eventstore.errors import CorruptEvent
 from foldlog.eventstore.events import Event
 from foldlog.eventstore.facets import ROLES
 from foldlog.eventstore.sqlite import Connection
-from foldlog.eventstore.upcast import UPCASTERS, upcast
+from foldlog.eventstore.upcast import UPCASTERS, lifted
 
 BATCH = 500
 """Rows read at a time: enough to make the statement's cost vanish, few enough to stay lazy."""
@@ -185,7 +184,7 @@ class Reader:
             events = [self._event(row, holes) for row in rows]
             if holes:
                 self._fill(rows, holes)
-        return [_upcast(event) for event in events] if UPCASTERS else events
+        return list(map(lifted, events)) if UPCASTERS else events
 
     def skeleton(self, stored: codec.Stored) -> bytes:
         """The bytes of a stored skeleton.
@@ -260,11 +259,6 @@ def _check_gaps(rows: Rows, segment: Segment, after: int) -> None:
         found = {row[VERSION] for row in rows}
         missing = next(v for v in range(after + 1, after + wanted + 1) if v not in found)
         raise CorruptEvent(segment.session, missing, "it is missing")
-
-
-def _upcast(event: Event) -> Event:
-    schema, data = upcast(event.type, event.schema, event.data)
-    return replace(event, schema=schema, data=data)
 
 
 def _moved_to(event: Event) -> int | None:

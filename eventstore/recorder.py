@@ -17,6 +17,7 @@ from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.facets import NONE, calls_in, facets
 from foldlog.eventstore.reader import DATA, REFS, VERSION, Reader
 from foldlog.eventstore.sqlite import INSERT_EVENT, INSERT_PAYLOAD, Connection
+from foldlog.eventstore.upcast import UPCASTERS, lifted
 
 REMEMBERED_PAYLOADS = 8192
 """How many digests are remembered as recorded, so that equal content is not compressed again."""
@@ -75,11 +76,15 @@ class Recorder:
             prepared = [self._prepare(draft) for draft in drafts]
             if not prepared:
                 return []
-            with self._connection.writing() as db:
-                tail = _tail(db, session)
-                known = self._known(session, prepared) if tail.version else {}
-                fresh = _first_of_each_key(session, prepared, known)
-                recorded = self._append_fresh(db, session, fresh, tail, expected)
+            try:
+                with self._connection.writing() as db:
+                    tail = _tail(db, session)
+                    known = self._known(session, prepared) if tail.version else {}
+                    fresh = _first_of_each_key(session, prepared, known)
+                    recorded = self._append_fresh(db, session, fresh, tail, expected)
+            except BaseException:
+                self._names.pop(session, None)  # they may hold calls that were rolled back
+                raise
             self._remember(fresh)
         return recorded if len(recorded) == len(prepared) else _in_order(prepared, recorded, known)
 
@@ -154,7 +159,7 @@ class Recorder:
         if payloads:
             db.executemany(INSERT_PAYLOAD, payloads)
         db.executemany(INSERT_EVENT, rows)
-        return events
+        return list(map(lifted, events)) if UPCASTERS else events
 
     def _known(self, session: str, prepared: Sequence[Prepared]) -> dict[str, Event]:
         """The first recordings of the keys, as far as they are known."""
@@ -165,10 +170,11 @@ class Recorder:
             row = self._reader.by_key(session, draft.key)
             if row is None:
                 continue
+            (event,) = self._reader.decode([row])
             stored = (row[3], self._reader.skeleton(row[DATA]), row[REFS] or b"")
             if not _same_content(stored, _content(draft, sealed)):
                 raise DuplicateKey(session, draft.key, row[VERSION])
-            known[draft.key] = self._reader.decode([row])[0]
+            known[draft.key] = event
         return known
 
     def _remember(self, fresh: Iterable[Prepared]) -> None:

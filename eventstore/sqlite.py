@@ -94,6 +94,11 @@ class Connection:
                 self._migrate()
         elif version == 0:
             raise NotAStore(f"{self.path} is empty: there is no store in it to read.")
+        elif version < schema.SCHEMA_VERSION:
+            raise ReadOnlyStore(
+                f"{self.path} has schema {version} and must be brought to {schema.SCHEMA_VERSION}"
+                " first. Open it once without read_only, or a copy of it."
+            )
 
     def _migrate(self) -> None:
         """Bring the store to today's schema, in one transaction."""

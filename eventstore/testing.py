@@ -803,6 +803,22 @@ class SharedStore(Conformance):
         assert store.sessions() == other.sessions()
         assert store.session("s").messages == 4
 
+    def test_calls_of_a_failed_append_are_forgotten(self, store: Backend, other: Backend) -> None:
+        call = {"type": "tool_use", "id": "t", "name": "phantom", "input": {}}
+        store.append("s", talk(1))
+
+        def breaks_off() -> Iterator[EventDraft]:
+            yield EventDraft("message.assistant", {"content": [call]})
+            raise OSError("the source went away")
+
+        with pytest.raises(OSError, match="went away"):
+            store.append("s", breaks_off())
+        with pytest.raises(VersionConflict):
+            store.append("s", [EventDraft("message.assistant", {"content": [call]})], expected=9)
+        other.append("s", talk(1))
+        store.append("s", [EventDraft("tool.result", {"tool_use_id": "t", "content": ""})])
+        assert is_sound(store)
+
     def test_calls_and_results_may_come_from_either(self, store: Backend, other: Backend) -> None:
         for turn, (caller, answerer) in enumerate([(store, other), (other, store)] * 2):
             call = {"type": "tool_use", "id": f"t{turn}", "name": f"tool {turn}", "input": {}}

@@ -7,8 +7,9 @@ old shape by one number. Each number has a fixture database in the tests that is
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from foldlog.eventstore.events import Json
+from foldlog.eventstore.events import Event, Json
 
 Data = dict[str, Json]
 
@@ -21,3 +22,9 @@ def upcast(type: str, schema: int, data: Data) -> tuple[int, Data]:
     while (lift := UPCASTERS.get((type, schema))) is not None:
         schema, data = schema + 1, lift(data)
     return schema, data
+
+
+def lifted(event: Event) -> Event:
+    """The event in the newest shape that is known for it."""
+    schema, data = upcast(event.type, event.schema, event.data)
+    return replace(event, schema=schema, data=data)

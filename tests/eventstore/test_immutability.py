@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from foldlog.eventstore import EventDraft, EventStore
+from foldlog.eventstore import EventDraft, EventStore, StoreError
 
 EVENT = "position, session, version, type, schema, recorded, key, data, meta, hash"
 NEW_EVENT = "99, 's', 9, 'forged', 1, 0, 'new', '{}', '{}', zeroblob(32)"
@@ -154,3 +154,23 @@ def test_the_guards_do_not_stand_in_the_way_of_the_store(path: Path) -> None:
     with EventStore(path) as store:
         store.append("s", [EventDraft("x", {"text": "y" * 9000}), EventDraft("new", {}, key="k2")])
         assert store.last("s") == 4
+
+
+def test_an_append_that_the_database_refuses_leaves_nothing_behind(path: Path) -> None:
+    """Nor in the memory of the handle: somebody else may append as many events in its place."""
+    call = {"type": "tool_use", "id": "t", "name": "phantom", "input": {}}
+    refused_call = [
+        EventDraft("message.assistant", {"content": [call]}),
+        EventDraft("message.user", {"content": "payload" * 999}),
+    ]
+    with EventStore(path) as store, EventStore(path) as other:
+        store.db.execute(
+            "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.events WHEN NEW.version = 4"
+            " BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        )
+        with pytest.raises(StoreError, match="refused"):
+            store.append("s", refused_call)
+        store.db.execute("DROP TRIGGER refuse")
+        other.append("s", [EventDraft("x", {}), EventDraft("x", {})])
+        store.append("s", [EventDraft("tool.result", {"tool_use_id": "t"}), refused_call[1]])
+        assert [verdict.problems for verdict in store.verify()] == [[]]

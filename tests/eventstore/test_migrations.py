@@ -1,0 +1,297 @@
+"""Stores of every schema are read, and brought to today's without losing anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlite_utils.db import Database
+from sqlite_utils.migrations import Migrations
+
+from foldlog.eventstore import (
+    Event,
+    EventDraft,
+    EventStore,
+    ReadOnlyStore,
+    StoreError,
+    codec,
+    migrations,
+    schema,
+)
+from foldlog.eventstore.testing import is_sound, said, talk, versions
+from foldlog.eventstore.upcast import UPCASTERS
+from tests.fixtures.stores.make_schema_1 import as_json
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "stores"
+DIGESTS = {
+    "schema-1.db": "b0cd74e695c8a8d148dab846844259e691b0b5c29f6061c94f9257aa54f7d1c0",
+    "schema-1.jsonl": "7a359a6ef9375ef291a271cfe76de2e7239c091b8b7ad9facce7408b5dd86452",
+}
+"""SHA-256 of the fixtures: they are never edited."""
+
+
+def test_the_fixtures_are_what_they_were() -> None:
+    files = [file for file in FIXTURES.iterdir() if file.suffix in (".db", ".jsonl")]
+    assert {file.name: sha256(file.read_bytes()).hexdigest() for file in files} == DIGESTS
+
+
+def test_each_schema_has_a_fixture() -> None:
+    numbers = range(1, schema.SCHEMA_VERSION + 1)
+    assert [f"schema-{n}.db" in DIGESTS for n in numbers] == [True] * schema.SCHEMA_VERSION
+
+
+@pytest.mark.parametrize("name", sorted({Path(name).stem for name in DIGESTS}))
+class TestFixtures:
+    @pytest.fixture
+    def store_path(self, name: str, tmp_path: Path) -> Path:
+        return Path(shutil.copy(FIXTURES / f"{name}.db", tmp_path / "sessions.db"))
+
+    def test_every_event_is_read(self, store_path: Path, name: str) -> None:
+        lines = (FIXTURES / f"{name}.jsonl").read_bytes().splitlines()
+        with EventStore(store_path) as store:
+            assert [as_json(event) for event in store.events()] == list(map(codec.loads, lines))
+
+    def test_it_is_sound(self, store_path: Path, name: str) -> None:
+        with EventStore(store_path) as store:
+            assert is_sound(store)
+
+    def test_it_is_listed_and_searched(self, store_path: Path, name: str) -> None:
+        with EventStore(store_path) as store:
+            assert {info.session for info in store.sessions()} == {"main", "fork", "会话"}
+            assert store.session("main").head == 5
+            assert store.find_session("Another way") == "fork"
+            assert {(hit.session, hit.version) for hit in store.search("错误")} == {("main", 3)}
+            assert len(store.search("parse_config_79")) == 2
+
+    def test_it_is_written_on(self, store_path: Path, name: str) -> None:
+        with EventStore(store_path) as store:
+            assert versions(store.append("main", [said("修复解析器的错误", key="m-1")])) == [3]
+            assert versions(store.append("fork", talk(2), expected=8)) == [9, 10]
+            assert versions(store.read("fork")) == list(range(1, 11))
+            assert is_sound(store)
+
+    def test_its_events_are_immutable(self, store_path: Path, name: str) -> None:
+        EventStore(store_path).close()
+        with sqlite3.connect(store_path) as db:
+            for sql in ("UPDATE events SET type = 'x'", "DELETE FROM payloads"):
+                with pytest.raises(sqlite3.IntegrityError, match="immutable"):
+                    db.execute(sql)
+        db.close()
+
+
+class TestMigrating:
+    """With a migration that does not exist yet."""
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        path = tmp_path / "sessions.db"
+        with EventStore(path) as store:
+            store.append("s", [said("x" * 9000), *talk(4)])
+            store.fork("s", at=2, new="fork")
+        return path
+
+    @pytest.fixture
+    def upgrade(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> Callable[[Callable[[Database], Any]], int]:
+        """From now on, this program has one migration more."""
+        number = schema.SCHEMA_VERSION + 1
+
+        def upgrade(step: Callable[[Database], Any]) -> int:
+            more = Migrations(migrations.migrations.name)
+            for known in migrations.migrations.pending(Database(memory=True)):
+                more(name=known.name)(known.fn)
+            more(name=f"m{number}")(step)
+            monkeypatch.setattr(migrations, "migrations", more)
+            monkeypatch.setattr(schema, "SCHEMA_VERSION", number)
+            return number
+
+        return upgrade
+
+    @staticmethod
+    def add_column(db: Database) -> None:
+        db.execute("ALTER TABLE payloads ADD COLUMN kind TEXT")
+
+    def test_it_happens_in_place_after_a_backup(
+        self, path: Path, upgrade: Callable[[Callable[[Database], Any]], int]
+    ) -> None:
+        events, old = _events(path), _schema(path)
+        number = upgrade(self.add_column)
+        assert _events(path) == events
+        assert _schema(path) == number == old + 1
+        with EventStore(path) as store:
+            assert is_sound(store)
+            assert store.db["payloads"].columns_dict["kind"] is str
+            assert versions(store.append("s", talk(1))) == [6]
+        backup = path.with_name(f"sessions.db.before-schema-{number}")
+        assert _schema(backup) == old
+        if os.name != "nt":
+            assert backup.stat().st_mode & 0o777 == 0o600
+
+    def test_the_backup_is_a_store_of_the_old_program(
+        self,
+        path: Path,
+        upgrade: Callable[[Callable[[Database], Any]], int],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        events = _events(path)
+        number = upgrade(self.add_column)
+        EventStore(path).close()
+        monkeypatch.undo()
+        assert _events(path.with_name(f"sessions.db.before-schema-{number}")) == events
+
+    def test_it_happens_once(
+        self, path: Path, upgrade: Callable[[Callable[[Database], Any]], int]
+    ) -> None:
+        number = upgrade(self.add_column)
+        for _ in range(3):
+            EventStore(path).close()
+        assert sorted(file.name for file in path.parent.iterdir()) == [
+            "sessions.db",
+            f"sessions.db.before-schema-{number}",
+        ]
+
+    def test_it_happens_once_when_several_open_the_store(
+        self, path: Path, upgrade: Callable[[Callable[[Database], Any]], int]
+    ) -> None:
+        events = _events(path)
+        upgrade(self.add_column)
+        barrier = Barrier(4)
+
+        def open_and_read(number: int) -> list[Event]:
+            barrier.wait()
+            return _events(path)
+
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(open_and_read, range(4))) == [events] * 4
+        assert len(list(path.parent.glob("*.before-schema-*"))) == 1
+
+    def test_a_new_store_needs_no_backup(
+        self, tmp_path: Path, upgrade: Callable[[Callable[[Database], Any]], int]
+    ) -> None:
+        number = upgrade(self.add_column)
+        EventStore(tmp_path / "new.db").close()
+        assert _schema(tmp_path / "new.db") == number
+        assert [file.name for file in tmp_path.iterdir()] == ["new.db"]
+
+    def test_one_that_fails_changes_nothing(
+        self, path: Path, upgrade: Callable[[Callable[[Database], Any]], int]
+    ) -> None:
+        before, old = _dump(path), _schema(path)
+
+        def fail(db: Database) -> None:
+            self.add_column(db)
+            db.execute("ALTER TABLE none ADD COLUMN kind TEXT")
+
+        upgrade(fail)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="no such table"):
+                EventStore(path)
+        assert (_dump(path), _schema(path)) == (before, old)
+        backups = sorted(path.parent.glob("*.before-schema-*"))
+        assert [_dump(backup) == before for backup in backups] == [True, True]
+
+    @pytest.mark.parametrize("table", ["events", "payloads"])
+    def test_one_that_loses_something_is_undone(
+        self, path: Path, upgrade: Callable[[Callable[[Database], Any]], int], table: str
+    ) -> None:
+        before, old = _dump(path), _schema(path)
+
+        def lose(db: Database) -> None:
+            db.execute(f"DROP TRIGGER {table}_no_delete")
+            db.execute(f"DELETE FROM {table} WHERE rowid = 1")
+
+        upgrade(lose)
+        with pytest.raises(StoreError, match="would be lost"):
+            EventStore(path)
+        assert (_dump(path), _schema(path)) == (before, old)
+
+    def test_who_only_reads_is_told(
+        self, path: Path, upgrade: Callable[[Callable[[Database], Any]], int]
+    ) -> None:
+        before = path.read_bytes()
+        upgrade(self.add_column)
+        with pytest.raises(ReadOnlyStore, match="without read_only"):
+            EventStore(path, read_only=True)
+        assert path.read_bytes() == before
+
+
+class TestUpcasting:
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        path = tmp_path / "sessions.db"
+        with EventStore(path) as store:
+            store.append("s", [EventDraft("note", {"text": "old"}, key="k"), said("other")])
+        return path
+
+    @pytest.fixture(autouse=True)
+    def lift(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Notes had a text, then a list of texts, then a list of lines."""
+        monkeypatch.setitem(UPCASTERS, ("note", 1), lambda data: {"texts": [data["text"]]})
+        monkeypatch.setitem(UPCASTERS, ("note", 2), lambda data: {"lines": data["texts"]})
+
+    def test_an_old_event_is_read_in_the_new_shape(self, path: Path) -> None:
+        with EventStore(path) as store:
+            event = store.get("s", 1)
+            assert (event.schema, event.data) == (3, {"lines": ["old"]})
+            assert next(store.read("s")) == next(store.events()) == event
+            assert store.get("s", 2).schema == 1
+
+    def test_what_is_stored_stays(self, path: Path) -> None:
+        before = _dump(path)
+        with EventStore(path) as store:
+            assert is_sound(store)
+            list(store.read("s"))
+            assert store.db.execute("SELECT schema FROM events").fetchall() == [(1,), (1,)]
+        assert _dump(path) == before
+
+    def test_sql_sees_the_new_shape(self, path: Path) -> None:
+        with EventStore(path) as store:
+            _, rows = store.sql("SELECT foldlog_data(position) FROM events WHERE type = 'note'")
+            assert list(rows) == [('{"lines":["old"]}',)]
+
+    def test_old_and_new_drafts_live_together(self, path: Path) -> None:
+        with EventStore(path) as store:
+            appended = store.append(
+                "s",
+                [
+                    EventDraft("note", {"text": "old"}, key="k"),
+                    EventDraft("note", {"text": "late"}),
+                    EventDraft("note", {"lines": ["new"]}, schema=3),
+                ],
+            )
+            assert versions(appended) == [1, 3, 4]
+            assert [event.data["lines"] for event in appended] == [["old"], ["late"], ["new"]]
+            assert appended[1:] == list(store.read("s", after=2))
+
+
+def _events(path: Path) -> list[Event]:
+    with EventStore(path) as store:
+        return list(store.events())
+
+
+def _schema(path: Path) -> int:
+    db = sqlite3.connect(path)
+    (number,) = db.execute("PRAGMA user_version").fetchone()
+    db.close()
+    return int(number)
+
+
+def _dump(path: Path) -> list[Any]:
+    """All that is in a file, without foldlog."""
+    db = sqlite3.connect(path)
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = [
+        db.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall(),
+        *(db.execute(f"SELECT * FROM {table}").fetchall() for table in sorted(tables)),
+    ]
+    db.close()
+    return found
