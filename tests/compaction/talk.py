@@ -16,7 +16,8 @@ from foldlog.projections.view import View, project
 from tests.projections.build import assistant, call, log, result, user
 
 PLAIN = Prompt("plain", ask="Summarize.", max_tokens=1_000)
-HEADED = Prompt("headed", sections=(Section("Goal"), Section("Next")), checked=True)
+HEADED = Prompt("headed", sections=(Section("Goal"), Section("Next")))
+REQUIRED = ("Goal", "Next")
 
 
 def work(rounds: int = 6, size: int = 400) -> list[EventDraft]:

@@ -11,7 +11,7 @@ from foldlog.projections.compaction.summaries.failure import SummaryFailed
 from foldlog.projections.compaction.summaries.headings import says_something, sections
 from foldlog.projections.compaction.summaries.task import SummaryReply
 from foldlog.projections.tokens import estimate
-from tests.compaction.talk import HEADED, reason_of, task_of
+from tests.compaction.talk import HEADED, REQUIRED, reason_of, task_of
 
 GOOD = "## Goal\nFix the login.\n## Next\nRun the tests."
 
@@ -19,7 +19,9 @@ GOOD = "## Goal\nFix the login.\n## Next\nRun the tests."
 def verdict(reply: SummaryReply | str, **task: object) -> str:
     """``accepted``, or why it is refused."""
     given = reply if isinstance(reply, SummaryReply) else SummaryReply(reply)
-    return reason_of(lambda: check(given, task_of(**{"prompt": HEADED, **task})))  # type: ignore[arg-type]
+    return reason_of(
+        lambda: check(given, task_of(**{"prompt": HEADED, "required": REQUIRED, **task}))
+    )  # type: ignore[arg-type]
 
 
 def test_a_good_summary_is_accepted() -> None:
@@ -87,6 +89,9 @@ def test_a_failure_tells_what_was_written_and_what_it_cost() -> None:
         "Goal:\nx",
         "# GOAL\n\nx",
         "**Goal:** x",
+        "GOAL: x",
+        "<goal>x</goal>",
+        "<goal>\nx",
     ],
 )
 def test_headings_are_known_however_they_are_marked(text: str) -> None:

@@ -15,14 +15,14 @@ from foldlog.projections.compaction.summaries import (
     attempt,
     ledger,
 )
-from tests.compaction.talk import HEADED, Recorder, Scripted, reason_of, task_of
+from tests.compaction.talk import HEADED, REQUIRED, Recorder, Scripted, reason_of, task_of
 
 GOOD = "## Goal\nFix the login.\n## Next\nRun the tests."
 ASKED = Summarize(ranges=((1, 14),), reason="too long", frame="[Compacted]\n\n{summary}")
 
 
 def tried(summarizer: Scripted, record: Recorder, **limits: Any) -> Accepted:
-    task = task_of(prompt=HEADED)
+    task = task_of(prompt=HEADED, required=REQUIRED)
     return attempt(task, summarizer, record, ledger(record.events), Limits(**limits))
 
 

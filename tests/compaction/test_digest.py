@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldlog.eventstore.events import EventDraft
+from foldlog.projections.compaction import policy, presets
+from foldlog.projections.compaction.rules.summarize import SummarizeHistory
 from foldlog.projections.compaction.summaries import DigestSummarizer, SummaryTask, prompt, prompts
 from foldlog.projections.compaction.summaries.acceptance import check
 from foldlog.projections.compaction.summaries.salience import current, weight
@@ -74,10 +76,24 @@ def test_a_finished_plan_is_not_revived() -> None:
     assert "find the bug" not in digest(*session(), state("plan", done))
 
 
-@pytest.mark.parametrize("name", prompts())
-def test_it_is_accepted_whatever_headings_are_asked_for(name: str) -> None:
-    task = task_of(*session(), prompt=prompt(name))
+ASKED = [
+    rule for name in presets() for rule in policy(name).rules if isinstance(rule, SummarizeHistory)
+]
+
+
+@pytest.mark.parametrize("rule", ASKED, ids=lambda rule: rule.prompt)
+def test_it_is_accepted_whatever_headings_a_preset_asks_for(rule: SummarizeHistory) -> None:
+    given = {"sections": rule.sections, "required": rule.sections}
+    task = task_of(*session(), prompt=prompt(rule.prompt), **given)
     check(DigestSummarizer().summarize(task), task)
+
+
+@pytest.mark.parametrize("rule", ASKED, ids=lambda rule: rule.prompt)
+def test_every_preset_names_a_prompt_that_tells_what_belongs_below_its_headings(
+    rule: SummarizeHistory,
+) -> None:
+    told = {section.name for section in prompt(rule.prompt).sections}
+    assert set(rule.sections) <= told | {prompt(rule.prompt).files}
 
 
 def test_a_digest_of_a_digest_is_made_anew_from_the_log() -> None:
@@ -94,7 +110,7 @@ def test_what_a_model_wrote_before_is_carried_on_as_far_as_it_fits() -> None:
     earlier = summary("frame", raw="We chose SQLite over files.", prompt="pi@1")
     drafts = [*session(), earlier, edit(shown(1, 12, "summary", summary=13)), *work(6)]
     text = digest(*drafts, prompt_="opencode")
-    assert "We chose SQLite over files." in part(text, "Decisions")
+    assert "We chose SQLite over files." in part(text, "Key Decisions")
 
 
 def test_a_value_that_was_replaced_does_not_come_back() -> None:

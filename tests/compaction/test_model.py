@@ -115,7 +115,7 @@ class TestQuestion:
             prompt=prompt("opencode"), instructions=("Keep the test code.",), at_most=1_000
         )
         asked(api, task)
-        assert "## Constraints\n" in api.asked
+        assert "## Constraints & Preferences\n" in api.asked
         assert "- Keep the test code." in api.asked
         assert "less than 700 words" in api.asked
 
@@ -124,7 +124,7 @@ class TestQuestion:
         asked(api, task_of(prompt=prompt("opencode"), sections=("Goal", "Risks")))
         assert "## Goal\nwhat the user wants" in api.asked
         assert "## Risks" in api.asked
-        assert "## Blocked" not in api.asked
+        assert "## Progress" not in api.asked
 
     def test_a_reminder_says_what_was_wrong(self) -> None:
         api = Api(says("S"))

@@ -66,7 +66,7 @@ def not_a_skeleton(reply: SummaryReply, task: SummaryTask) -> Problem:
     if not there:
         return None
     filled = [name for name, body in there.items() if says_something(body)]
-    own = [name for name in filled if name != task.prompt.files]
+    own = [name for name in filled if name.casefold() != (task.prompt.files or "").casefold()]
     first = task.headings[0]
     if own and (first not in there or first in filled):
         return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from foldlog.projections.blocks import blocks, content_of, plain_text
 from foldlog.projections.compaction.cut import middle
+from foldlog.projections.compaction.summaries.prompts import Style
 from foldlog.projections.compaction.summaries.task import SummaryTask
 from foldlog.projections.items import Item
 
@@ -48,11 +49,20 @@ def _parts(task: SummaryTask) -> Iterator[str]:
 
 def _headings(task: SummaryTask) -> str:
     about = {section.name.casefold(): section.about for section in task.prompt.sections}
-    lines = []
-    for number, name in enumerate(_asked(task), start=1):
-        text = about.get(name.casefold(), "")
-        lines.append(f"{number}. {name}: {text}" if task.prompt.numbered else f"## {name}\n{text}")
+    style = _STYLES[task.prompt.style]
+    lines = (
+        style.format(number=number, name=name, about=about.get(name.casefold(), ""))
+        for number, name in enumerate(_asked(task), start=1)
+    )
     return "\n".join(line.rstrip() for line in lines)
+
+
+_STYLES: dict[Style, str] = {
+    "markdown": "## {name}\n{about}",
+    "numbered": "{number}. {name}: {about}",
+    "labels": "{name}: {about}",
+    "xml": "<{name}>{about}</{name}>",
+}
 
 
 def _asked(task: SummaryTask) -> list[str]:

@@ -18,6 +18,7 @@ from foldlog.projections.compaction.state import open_entries
 from foldlog.projections.compaction.summaries.failure import SummaryFailed
 from foldlog.projections.compaction.summaries.salience import Said, current, weight
 from foldlog.projections.compaction.summaries.task import SummaryReply, SummaryTask, said
+from foldlog.projections.handles import Handle
 from foldlog.projections.tokens import estimate
 
 NAME = "digest@1"
@@ -103,6 +104,12 @@ class Facts:
         first = next((item for item in self._task.items if item.kind == "summary"), None)
         prompt = first.event.data.get("prompt") if first and first.event else None
         return "" if prompt == NAME else (self._task.previous or "")
+
+    @property
+    def handles(self) -> list[str]:
+        """What leads to the first and the last of the events."""
+        ends = dict.fromkeys((self._events[0].version, self._events[-1].version))
+        return [str(Handle(self._task.view.session, version)) for version in ends]
 
     def state(self, key: str) -> Json:
         """The host's state under a key."""
@@ -217,6 +224,11 @@ def _files(facts: Facts, room: int) -> list[str]:
     return [*kept, *_more(len(lines) - len(kept), "files")]
 
 
+def _records(facts: Facts, room: int) -> list[str]:
+    """Where all of it stands."""
+    return _fitting([f"- {handle}" for handle in facts.handles], room)
+
+
 _PARTS: dict[str, Callable[[Facts, int], list[str]]] = {
     "goal": _goal,
     "constraints": _constraints,
@@ -226,6 +238,7 @@ _PARTS: dict[str, Callable[[Facts, int], list[str]]] = {
     "blocked": _blocked,
     "next": _next,
     "files": _files,
+    "records": _records,
 }
 _SHARES = {
     "goal": 0.12,
@@ -236,35 +249,29 @@ _SHARES = {
     "blocked": 0.08,
     "next": 0.05,
     "files": 0.07,
+    "records": 0.05,
 }
 """The share of the room that each part may take. Chosen: nothing else can give back what the user
 demanded, while files and commands can be looked at again."""
 
 _ROLES = {
-    "goal": "goal",
-    "primary request and intent": "goal",
-    "session intent": "goal",
-    "constraints": "constraints",
-    "all user messages": "constraints",
-    "critical": "constraints",
-    "decisions": "decisions",
-    "summary": "decisions",
-    "highlights": "decisions",
-    "problem solving": "decisions",
-    "done": "done",
-    "progress": "done",
-    "state": "working",
-    "in progress": "working",
-    "current work": "working",
-    "blocked": "blocked",
-    "errors and fixes": "blocked",
-    "next": "next",
-    "next steps": "next",
-    "pending tasks": "next",
-    "optional next step": "next",
-    "files": "files",
-    "files and code": "files",
-    "artifacts": "files",
+    heading: role
+    for role, headings in {
+        "goal": "goal, overall_goal, primary request and intent, session intent, user_context",
+        "constraints": "constraints, constraints & preferences, active_constraints, critical"
+        ", all user messages, critical context",
+        "decisions": "decisions, key decisions, summary, highlights, problem solving"
+        ", key_knowledge",
+        "done": "done, progress, completed, recent_actions",
+        "working": "in progress, current state, current work, state",
+        "blocked": "blocked, errors and fixes, tests",
+        "next": "next, next steps, pending, pending tasks, optional next step, unfinished work"
+        ", task_state, task_tracking",
+        "files": "files, relevant files, files and code sections, artifacts, artifact_trail"
+        ", file_system_state, code_state, changes",
+        "records": "records",
+    }.items()
+    for heading in headings.split(", ")
 }
 """What stands under the headings that the presets ask for."""
 

@@ -15,7 +15,7 @@ from foldlog.projections.compaction.activity import calls, file_lines, files
 from foldlog.projections.compaction.summaries.api import Messages
 from foldlog.projections.compaction.summaries.failure import SummaryFailed
 from foldlog.projections.compaction.summaries.rounds import shortened
-from foldlog.projections.compaction.summaries.source import messages
+from foldlog.projections.compaction.summaries.source import messages, shares_prefix
 from foldlog.projections.compaction.summaries.task import SummaryReply, SummaryTask
 from foldlog.projections.compaction.summaries.unwrap import unwrap
 from foldlog.projections.items import items
@@ -126,7 +126,7 @@ class _Asking:
 def request_of(task: SummaryTask, model: str) -> dict[str, Any]:
     """The request that asks a model for the summary of a task."""
     prompt, view = task.prompt, task.view
-    system = (view.system or {}).get("system") if prompt.shares_prefix else prompt.system
+    system = (view.system or {}).get("system") if shares_prefix(task) else prompt.system
     tools = (view.tools or {}).get("tools") if prompt.form == "conversation" else None
     request = {
         "model": model,

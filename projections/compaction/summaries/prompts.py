@@ -12,6 +12,7 @@ from foldlog.eventstore import codec
 from foldlog.projections.compaction.errors import PolicyError
 
 Form = Literal["conversation", "text", "json"]
+Style = Literal["markdown", "numbered", "labels", "xml"]
 
 REVIEW = """Look at your summary critically: does it leave out a detail, a path, a value or a \
 demand of the user? Does it claim anything that the conversation does not show? Write the final \
@@ -44,8 +45,7 @@ class Prompt:
         form: How the conversation is given: as the messages that it is, or as one text, in plain
             lines or as the JSON of its messages.
         sections: The headings that are asked for.
-        numbered: Headings are numbered lines, not Markdown.
-        checked: A reply without the headings is refused.
+        style: What the headings look like: Markdown, numbered lines, labels, XML elements.
         max_tokens: The most tokens of the reply.
         draft: The tag around a draft that is thrown away.
         tag: The tag around the summary itself.
@@ -70,8 +70,7 @@ class Prompt:
     update: str = ""
     form: Form = "text"
     sections: tuple[Section, ...] = ()
-    numbered: bool = False
-    checked: bool = False
+    style: Style = "markdown"
     max_tokens: int = 2_000
     draft: str | None = None
     tag: str | None = None

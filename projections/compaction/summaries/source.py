@@ -7,16 +7,25 @@ for one too long. What is put before the model again after a compaction anyhow i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from foldlog.projections.blocks import CALL, MEDIA, THINKING, blocks, content_of, kind, plain_text
+from foldlog.projections.blocks import (
+    CALL,
+    MEDIA,
+    RESULT,
+    THINKING,
+    blocks,
+    content_of,
+    kind,
+    plain_text,
+)
 from foldlog.projections.blocks import text as text_block
 from foldlog.projections.compaction.cut import middle
 from foldlog.projections.compaction.summaries.asking import question
 from foldlog.projections.compaction.summaries.task import SummaryTask
-from foldlog.projections.items import Item
+from foldlog.projections.items import Item, items
 from foldlog.projections.pieces import Without
 from foldlog.projections.render import messages_of
 from foldlog.projections.showing import show
@@ -28,6 +37,9 @@ REINJECTED = (
 )
 """Attachments that Claude Code makes anew after a compaction; ours are marked ``restored``."""
 
+PAUSED = "(Paused here, to summarize.)"
+"""What the model seems to have said where the conversation ends in results."""
+
 INPUT_CHARS = 500
 """The most characters of a call's arguments in a conversation that is given as text."""
 
@@ -37,17 +49,27 @@ def messages(task: SummaryTask, model: str | None = None) -> list[dict[str, Any]
     asked = question(task)
     if task.prompt.form != "conversation":
         return [{"role": "user", "content": f"{_enclosed(task)}\n\n{asked}"}]
-    shown = messages_of([*_prepared(task, task.before), *_prepared(task, task.items)], model=model)
-    return _with_question(_marked(shown) if task.prompt.shares_prefix else shown, asked)
+    if shares_prefix(task):
+        shown = messages_of([*task.before, *task.items], model=model)
+        return _with_question(_marked(shown), asked)
+    shown = messages_of(_prepared([*task.before, *task.items]), model=model)
+    return _with_question(_out_of_loop(shown), asked)
+
+
+def shares_prefix(task: SummaryTask) -> bool:
+    """Whether the conversation is sent as in any turn: wanted, from its beginning, unchanged."""
+    given = [*task.before, *task.items]
+    wanted = task.prompt.shares_prefix and not task.dropped
+    return wanted and given == items(task.view)[: len(given)] == [*map(_without_media, given)]
 
 
 def transcript(task: SummaryTask) -> str:
     """The conversation as one text, its middle left out where the task limits the input."""
-    items = _prepared(task, task.items)
+    prepared = _prepared(task.items)
     if task.prompt.form == "json":
-        text = json.dumps(messages_of(items), ensure_ascii=False, default=str)
+        text = json.dumps(messages_of(prepared), ensure_ascii=False, default=str)
     else:
-        text = "\n\n".join(part for item in items for part in _lines(item))
+        text = "\n\n".join(part for item in prepared for part in _lines(item))
     return middle(text, *task.input_chars) if task.input_chars else text
 
 
@@ -79,13 +101,21 @@ def _marked(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*shown[:-1], {**shown[-1], "content": [*content[:-1], last]}]
 
 
-def _prepared(task: SummaryTask, items: tuple[Item, ...]) -> list[Item]:
-    kept = [item for item in items if not _comes_again(item)]
-    bare = [_without_media(item) for item in kept]
-    changed = task.dropped or any(a is not b for a, b in zip(kept, bare, strict=True))
-    if task.prompt.shares_prefix and not changed:
-        return bare
-    return [_without(item, tuple(THINKING), None) for item in bare]
+def _out_of_loop(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, a tool loop at their end closed: in one that is open, thinking has to stay."""
+    last = blocks(shown[-1]["content"]) if shown else []
+    if any(kind(block) == RESULT for block in last):
+        return [*shown, {"role": "assistant", "content": PAUSED}]
+    return shown
+
+
+def _prepared(items: Sequence[Item]) -> list[Item]:
+    """The items as a model reads them.
+
+    Thinking is left out: it may be valid only behind the very messages that it was written behind.
+    """
+    kept = (_without_media(item) for item in items if not _comes_again(item))
+    return [_without(item, tuple(THINKING), None) for item in kept]
 
 
 def _comes_again(item: Item) -> bool:

@@ -70,7 +70,7 @@ class SummaryTask:
         """The task of summarizing ranges of a view.
 
         Args:
-            more: Further fields. ``required`` is what the sections are where the prompt is checked.
+            more: Further fields.
         """
         seen = stretch(view, ranges)
         earlier = [item.event for item in seen.items if item.kind == "summary" and item.event]
@@ -84,9 +84,7 @@ class SummaryTask:
             written_text(earlier[-1]) if earlier else None,
             max_tokens=prompt.max_tokens,
         )
-        task = replace(task, **more)
-        required = task.required or (task.headings if prompt.checked else ())
-        return replace(task, required=required)
+        return replace(task, **more)
 
     @classmethod
     def asked(cls, view: View, asked: Summarize, **more: Any) -> SummaryTask:
