@@ -15,8 +15,14 @@ from collections.abc import Callable
 
 from foldlog.projections.items import Item
 from foldlog.projections.mending.beginning import compaction_first, leading_assistant
-from foldlog.projections.mending.empty import blank_text, empty_messages, empty_reply, thinking_only
-from foldlog.projections.mending.model import fallback, foreign_thinking
+from foldlog.projections.mending.empty import (
+    blank_text,
+    empty_messages,
+    empty_reply,
+    thinking_last,
+    thinking_only,
+)
+from foldlog.projections.mending.model import fallback, foreign_thinking, unsigned_thinking
 from foldlog.projections.mending.pairing import (
     orphan_result,
     second_call,
@@ -34,6 +40,7 @@ ORDER: tuple[Callable[[list[Item], Mending], list[Item]], ...] = (
     empty_reply,
     wrong_role,
     foreign_thinking,
+    unsigned_thinking,
     fallback,
     blank_text,
     second_call,
@@ -42,6 +49,7 @@ ORDER: tuple[Callable[[list[Item], Mending], list[Item]], ...] = (
     toolset_name,
     unanswered_call,
     thinking_only,
+    thinking_last,
     empty_messages,
     leading_assistant,
 )

@@ -54,6 +54,24 @@ def thinking_only(items: list[Item], mending: Mending) -> list[Item]:
     return kept
 
 
+def thinking_last(items: list[Item], mending: Mending) -> list[Item]:
+    """Leave out thinking that a turn of the assistant ends in: its reply broke off there."""
+    if not mending.in_replies & THINKING:
+        return items
+    kept = list(items)
+    for start, end in _turns(items):
+        for at in range(end - 1, start - 1, -1):
+            content = blocks(kept[at].content)
+            said = [at for at, block in enumerate(content) if kind(block) not in THINKING]
+            rest = content[: said[-1] + 1] if said else []
+            if len(rest) < len(content):
+                mending.note("thinking_last", kept[at].version)
+                kept[at] = kept[at]._replace(content=rest)
+            if rest:
+                break
+    return kept
+
+
 def empty_messages(items: list[Item], mending: Mending) -> list[Item]:
     """Take empty items away; fill a user message that would vanish with them.
 

@@ -39,6 +39,17 @@ def foreign_thinking(items: list[Item], mending: Mending) -> list[Item]:
     return mending.without(items, foreign, "foreign_thinking", role="assistant")
 
 
+def unsigned_thinking(items: list[Item], mending: Mending) -> list[Item]:
+    """Leave out thinking without a signature: its stream broke off, or another API gave it."""
+    if "thinking" not in mending.in_replies:
+        return items
+
+    def unsigned(_: Item, block: Json) -> bool:
+        return kind(block) == "thinking" and not block.get("signature")
+
+    return mending.without(items, unsigned, "unsigned_thinking", role="assistant")
+
+
 def fallback(items: list[Item], mending: Mending) -> list[Item]:
     """Leave out the blocks that mark where a model that refused gave way to another one.
 

@@ -32,7 +32,11 @@ from foldlog.projections.messages_api.limits import (
 )
 from foldlog.projections.messages_api.roles import first_is_user, no_prefill, roles_alternate
 from foldlog.projections.messages_api.system import system_placed, tool_changes_in_system
-from foldlog.projections.messages_api.thinking import loop_opens_with_thinking, thinking_not_alone
+from foldlog.projections.messages_api.thinking import (
+    loop_opens_with_thinking,
+    thinking_not_last,
+    thinking_signed,
+)
 from foldlog.projections.messages_api.tools import (
     blocks_in_role,
     calls_answered_next,
@@ -62,7 +66,8 @@ RULES: tuple[Rule, ...] = (
     server_tools_paired,
     system_placed,
     tool_changes_in_system,
-    thinking_not_alone,
+    thinking_not_last,
+    thinking_signed,
     loop_opens_with_thinking,
     compaction_first,
     marks_at_most,

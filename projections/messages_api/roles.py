@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from foldlog.eventstore.events import Json
+from foldlog.projections.blocks import SERVER_CALLS, is_server_result
 from foldlog.projections.messages_api.conversation import Conversation, Violation
 
 NO_PREFILL = (4, 6)
@@ -35,19 +37,29 @@ def roles_alternate(conversation: Conversation) -> Iterator[Violation]:
 
 
 def no_prefill(conversation: Conversation) -> Iterator[Violation]:
-    """Newer models refuse a final assistant message, older ones one that ends in white space."""
+    """Newer models refuse a final assistant message, older ones one that ends in white space.
+
+    A reply that paused for a server tool goes back as it is, to any model.
+    """
     version = model_version(conversation.model)
     for message in conversation.messages[-1:]:
         if version is None or message.role != "assistant":
             return
-        last = message.blocks[-1].get("text") if message.blocks else None
-        if version >= NO_PREFILL:
+        last = message.blocks[-1] if message.blocks else {}
+        words = last.get("text")
+        if version >= NO_PREFILL and not _pauses(last):
             problem = "this model takes no final assistant message"
-        elif isinstance(last, str) and last != last.rstrip():
+        elif isinstance(words, str) and words != words.rstrip():
             problem = "the final assistant message ends in white space"
         else:
             return
         yield Violation("no_prefill", message.index, problem)
+
+
+def _pauses(last: Mapping[str, Json]) -> bool:
+    """Whether a reply with this last block may be one that paused for a server tool."""
+    type = str(last.get("type"))
+    return type in SERVER_CALLS or is_server_result(type)
 
 
 def model_version(model: str | None) -> tuple[int, int] | None:

@@ -9,11 +9,19 @@ from foldlog.projections.messages_api.conversation import Conversation, Violatio
 THINKING = ("thinking", "redacted_thinking")
 
 
-def thinking_not_alone(conversation: Conversation) -> Iterator[Violation]:
-    """No message of the assistant is thinking and nothing else."""
+def thinking_not_last(conversation: Conversation) -> Iterator[Violation]:
+    """No message of the assistant ends in thinking, and so none is thinking and nothing else."""
     for message in conversation.messages:
-        if message.blocks and len(message.of(*THINKING)) == len(message.blocks):
-            yield Violation("thinking_not_alone", message.index, "only thinking is in the message")
+        if message.blocks and message.blocks[-1].get("type") in THINKING:
+            yield Violation("thinking_not_last", message.index, "the message ends in thinking")
+
+
+def thinking_signed(conversation: Conversation) -> Iterator[Violation]:
+    """Thinking goes back with its signature."""
+    for message in conversation.messages:
+        for block in message.of("thinking"):
+            if not block.get("signature"):
+                yield Violation("thinking_signed", message.index, "thinking has no signature")
 
 
 def loop_opens_with_thinking(conversation: Conversation) -> Iterator[Violation]:

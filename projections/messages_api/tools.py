@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from foldlog.eventstore.events import Json
-from foldlog.projections.messages_api.conversation import Conversation, Violation
+from foldlog.projections.messages_api.conversation import Conversation, Message, Violation
 
 CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 SERVER_CALLS = CALLS[1:]
@@ -85,12 +85,12 @@ def toolset_echoed(conversation: Conversation) -> Iterator[Violation]:
 def server_tools_paired(conversation: Conversation) -> Iterator[Violation]:
     """Every call of a server tool has its result behind it, every result its call before it.
 
-    A call in the newest reply may be open: the API answers it when the reply is sent back.
+    While the assistant's turn is open the API still answers: at the end of the request, and where
+    only results of the client stand behind the call.
     """
-    replies = [message for message in conversation.messages if message.role == "assistant"]
     waiting: dict[Json, int] = {}
-    for message in replies:
-        for block in message.blocks:
+    for message in conversation.messages:
+        for block in message.blocks if message.role == "assistant" else ():
             if block.get("type") in SERVER_CALLS:
                 waiting[block.get("id")] = message.index
             elif (
@@ -99,10 +99,17 @@ def server_tools_paired(conversation: Conversation) -> Iterator[Violation]:
             ):
                 text = f"no call of a server tool waits for {block.get('tool_use_id')}"
                 yield Violation("server_tools_paired", message.index, text)
+    closed = max((m.index for m in conversation.messages if _ends_a_turn(m)), default=-1)
     for call, index in waiting.items():
-        if index != replies[-1].index:
+        if index < closed:
             text = f"the server tool's call {call} has no result"
             yield Violation("server_tools_paired", index, text)
+
+
+def _ends_a_turn(message: Message) -> bool:
+    """Whether a message ends the turn of the assistant before it: it is more than results."""
+    only_results = len(message.results) == len(message.blocks)
+    return message.role == "system" or (message.role == "user" and not only_results)
 
 
 def _owner(type: str) -> str | None:

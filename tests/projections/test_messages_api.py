@@ -96,7 +96,8 @@ BAD: dict[str, list[list[dict[str, Any]]]] = {
     ],
     "system_placed": [[s()], [u(), a(), s()], [u(), a(CALL), s(), u(ANSWER)], [u(), s(), u()]],
     "tool_changes_in_system": [[u({"type": "tool_addition", "tool": {}})]],
-    "thinking_not_alone": [[u(), a(THOUGHT), u()]],
+    "thinking_not_last": [[u(), a(THOUGHT), u()], [u(), a(text(), THOUGHT), u()]],
+    "thinking_signed": [[u(), a({**THOUGHT, "signature": ""}, text()), u()]],
     "compaction_first": [
         [u(), a(SUMMARY)],
         [a(text(), SUMMARY)],

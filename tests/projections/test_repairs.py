@@ -216,6 +216,25 @@ class TestEmptiness:
         assert messages[1] == ("assistant", [thinking(), text("A1")])
         assert found == []
 
+    def test_thinking_that_a_reply_broke_off_in(self) -> None:
+        messages, found = mended(user("U1"), assistant("A1", thinking(), id="m"), user("U2"))
+        assert messages[1] == ("assistant", [text("A1")])
+        assert found == [("thinking_last", 2)]
+
+    def test_thinking_between_two_replies_is_not_last(self) -> None:
+        messages, found = mended(
+            user("U1"), assistant("A1", thinking(), id="m"), assistant("A2", id="n"), user("U2")
+        )
+        assert messages[1] == ("assistant", [text("A1"), thinking(), text("A2")])
+        assert found == []
+
+    @pytest.mark.parametrize("signature", [{}, {"signature": ""}, {"signature": None}])
+    def test_thinking_whose_signature_never_came(self, signature: dict[str, Any]) -> None:
+        unsigned = {"type": "thinking", "thinking": "hm", **signature}
+        messages, found = mended(user("U1"), assistant(unsigned, "A1"), user("U2"))
+        assert messages[1] == ("assistant", [text("A1")])
+        assert found == [("unsigned_thinking", 2)]
+
 
 class TestModels:
     def test_thinking_of_another_model(self) -> None:

@@ -147,6 +147,18 @@ FEW: dict[str, tuple[list[dict[str, Any]], str]] = {
         [u(text(cache_control={"type": "ephemeral", "ttl": "2h"}))],
         "cache_control.ttl: Input should be '5m' or '1h'",
     ),
+    "thinking at the end of a turn": (
+        [u(), a(text(), {"type": "thinking", "thinking": "hm", "signature": "s"}), u()],
+        "messages.1: The final block in an assistant message cannot be `thinking`.",
+    ),
+    "thinking without a signature": (
+        [u(), a({"type": "thinking", "thinking": "hm"}, text()), u()],
+        "thinking.signature: Field required",
+    ),
+    "thinking with an empty signature": (
+        [u(), a({"type": "thinking", "thinking": "hm", "signature": ""}, text()), u()],
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+    ),
     "a field of ours": ([u(text(version=3))], "text.version: Extra inputs are not permitted"),
     "a message's own field": (
         [{**u(), "id": "msg_1"}],

@@ -34,7 +34,7 @@ from tests.formats.claude_code.truth import (
 
 MODEL = "claude-sonnet-4-5"
 
-NAMES = {*ADDED.values(), "leading-assistant", "blank-text"}
+NAMES = {*ADDED.values(), "leading-assistant", "blank-text", "thinking-last"}
 """The names that a difference may have; docs/claude-code.md explains them."""
 
 

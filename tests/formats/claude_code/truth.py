@@ -147,6 +147,9 @@ def _named(ours: list[Block], theirs: list[Block], *, at_start: bool) -> list[st
     if ours == [Block("u", "text", text=NO_CONTENT)] and theirs == [Block("u", "text")]:
         names.append("blank-text")
         ours = theirs
+    if theirs[-1:] == [Block("a", "thinking")] and ours == theirs[:-1]:
+        names.append("thinking-last")
+        ours = theirs
     return names if ours == theirs else [*names, f"unexplained: {ours} is {theirs}"]
 
 

@@ -26,7 +26,13 @@ from tests.server.rules.pairing import (
 )
 from tests.server.rules.roles import begins_with_user, blocks_placed, no_prefill
 from tests.server.rules.system import system_placed, tools_known
-from tests.server.rules.thinking import loop_thinks, newest_unchanged, signatures_made
+from tests.server.rules.thinking import (
+    loop_thinks,
+    newest_unchanged,
+    signatures_made,
+    signatures_there,
+    thinking_not_last,
+)
 from tests.server.wire import Call
 
 Rule: TypeAlias = Callable[[Call, Model], None]
@@ -58,6 +64,8 @@ RULES: tuple[Rule, ...] = (
     server_calls_answered,
     no_prefill,
     loop_thinks,
+    thinking_not_last,
+    signatures_there,
     newest_unchanged,
     signatures_made,
     images_counted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.server.models import Model
 from tests.server.refusal import invalid
-from tests.server.wire import CALLS, THINKING, Call, is_server_result
+from tests.server.wire import CALLS, SERVER_CALLS, THINKING, Call, is_server_result
 
 
 def begins_with_user(call: Call, model: Model) -> None:
@@ -31,12 +31,12 @@ def no_prefill(call: Call, model: Model) -> None:
     A reply that paused for a server tool is sent back as it is.
     """
     turn = call.turns[-1]
-    if turn.role != "assistant" or not turn.spots or call.body.get("compaction"):
+    if turn.role != "assistant" or call.body.get("compaction"):
         return
-    last = turn.spots[-1]
-    if last.type == "text" and last.block["text"] != last.block["text"].rstrip():
+    last = turn.spots[-1] if turn.spots else None
+    if last and last.type == "text" and last.block["text"] != last.block["text"].rstrip():
         raise invalid("messages: final assistant content cannot end with trailing whitespace")
-    pausing = last.type == "server_tool_use" or is_server_result(last.type)
+    pausing = last and (last.type in SERVER_CALLS or is_server_result(last.type))
     if not model.prefills and not pausing:
         raise invalid(
             "This model does not support assistant message prefill."

@@ -26,6 +26,23 @@ def loop_thinks(call: Call, model: Model) -> None:
         )
 
 
+def thinking_not_last(call: Call, model: Model) -> None:
+    """No turn of the assistant ends in thinking."""
+    for turn in call.turns:
+        if turn.spots and turn.spots[-1].type in THINKING:
+            raise invalid(
+                f"messages.{turn.spots[-1].message}: The final block in an assistant message cannot"
+                f" be `{turn.spots[-1].type}`."
+            )
+
+
+def signatures_there(call: Call, model: Model) -> None:
+    """All thinking is signed, by whomever."""
+    for spot in call.spots:
+        if spot.type == "thinking" and not spot.block["signature"]:
+            raise invalid(f"{spot.path}: Invalid `signature` in `thinking` block")
+
+
 def newest_unchanged(call: Call, model: Model) -> None:
     """The thinking of the newest reply is all there, or none of it, in its order."""
     newest = next((turn for turn in reversed(call.turns) if turn.role == "assistant"), None)
