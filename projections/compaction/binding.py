@@ -25,7 +25,7 @@ THINKING = Without(("thinking",), None)
 DROP_BLOCK = Ask(
     {"thinking": {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}},
     ("thinking-binding-controls-2026-08-01",),
-    "thinking of the open tool loop does not verify behind the edit",
+    "thinking that was written before an edit does not verify behind it",
 )
 
 
@@ -33,6 +33,19 @@ def binds(window: Window) -> bool:
     """Whether the model of the next request binds its thinking."""
     model = window.budget.model or newest_model([part.item for part in window.parts])
     return model is not None and bool(BOUND.search(family(model)))
+
+
+def stale(window: Window) -> Ask | None:
+    """What to ask of the API while something that stands before thinking was shown differently, or
+    told differently, since that thinking may have been written.
+
+    An edit leaves out what it makes invalid, but for a tool loop that goes on; that thinking stays
+    in the view when the loop is over, and system prompt and tools change without an edit.
+    """
+    layout = window.view.layout
+    changed = max(layout.settings.get(name, 0) for name in ("system", "tools"))
+    told_anew = bool(window.tally.parts) and changed > window.first
+    return DROP_BLOCK if (layout.painted or told_anew) and binds(window) else None
 
 
 def loosened(window: Window, ranges: Iterable[Range]) -> tuple[tuple[Entry, ...], Ask | None]:

@@ -182,6 +182,12 @@ class Ask:
     betas: tuple[str, ...] = ()
     reason: str = "the API clears and compacts by itself"
 
+    def added_to(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """A request that asks for it: objects of the same name are merged, ``betas`` are joined."""
+        added = _merged(request, self.params)
+        betas = dict.fromkeys([*(request.get("betas") or ()), *self.betas])
+        return added | ({"betas": list(betas)} if betas else {})
+
 
 Decision: TypeAlias = Edits | Summarize | Restore | Ask | None
 
@@ -189,3 +195,12 @@ Decision: TypeAlias = Edits | Summarize | Restore | Ask | None
 def filled(template: str, words: Mapping[str, str]) -> str:
     """A template with its ``{names}`` filled in; braces in what is filled in stay as they are."""
     return re.sub(r"\{(\w+)\}", lambda m: words.get(m[1], m[0]), template)
+
+
+def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    both = {
+        key: _merged(one[key], value)
+        for key, value in other.items()
+        if isinstance(value, Mapping) and isinstance(one.get(key), Mapping)
+    }
+    return {**one, **other, **both}

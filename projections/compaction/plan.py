@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.binding import binds, loosened
+from foldlog.projections.compaction.binding import binds, loosened, stale
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.candidate import check_foldable, judge
 from foldlog.projections.compaction.decision import Ask, Edits, Entry, File, Restore, Summarize
@@ -251,6 +251,7 @@ def plan(
         elif isinstance(decision, Restore) and asked is not None:
             restore = decision
     also = making.loosen(asked) if making.done or asked else ()
+    making.asks += [ask] if (ask := stale(making.window)) else []
     ask = _together(making.asks)
     return Plan(policy, window, making.window, tuple(making.done), asked, also, restore, ask)
 
@@ -271,9 +272,11 @@ def _together(asks: Sequence[Ask]) -> Ask | None:
     """Several requests of the API as one."""
     if not asks:
         return None
-    params = {key: value for ask in asks for key, value in ask.params.items()}
-    betas = tuple(dict.fromkeys(beta for ask in asks for beta in ask.betas))
-    return Ask(params, betas, "; ".join(dict.fromkeys(ask.reason for ask in asks)))
+    request: dict[str, Any] = {}
+    for ask in asks:
+        request = ask.added_to(request)
+    betas = tuple(request.pop("betas", ()))
+    return Ask(request, betas, "; ".join(dict.fromkeys(ask.reason for ask in asks)))
 
 
 def _ranges(edits: Iterable[Entry]) -> list[Range]:

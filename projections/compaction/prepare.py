@@ -31,6 +31,7 @@ from foldlog.projections.compaction.rules import KINDS
 from foldlog.projections.compaction.saved import write
 from foldlog.projections.compaction.summaries import (
     Accepted,
+    DigestSummarizer,
     Limits,
     Summarizer,
     SummaryFailed,
@@ -44,6 +45,10 @@ from foldlog.projections.view import View
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session
+
+DIGEST, FACTS = "digest", "facts"
+"""What a policy names in place of a prompt where no model may be asked; the prompt that stands for
+it, since a task has one."""
 
 BY_RANGE = ("summarize", "restore")
 """The rules that a person means who names a range."""
@@ -176,7 +181,8 @@ class Preparer:
         if asked.text is not None:
             return self._at_hand(made, asked, asked.text)
         said = self._before(made, asked)
-        exits = Exits(self.summarizer, self.policy.settings.exits, made.before.budget.room)
+        first = DigestSummarizer() if asked.prompt == DIGEST else self.summarizer
+        exits = Exits(first, self.policy.settings.exits, made.before.budget.room)
         for summarizer in exits:
             try:
                 accepted = self._accepted(made, asked, summarizer, said)
@@ -205,7 +211,8 @@ class Preparer:
     def _accepted(
         self, made: Plan, asked: Summarize, summarizer: Summarizer, said: Said
     ) -> Accepted:
-        task = SummaryTask.asked(made.after.view, asked, instructions=said.texts)
+        worded = replace(asked, prompt=FACTS) if asked.prompt == DIGEST else asked
+        task = SummaryTask.asked(made.after.view, worded, instructions=said.texts)
         known = ledger(self.session.store.read(self.session.id, types=TYPES))
         return attempt(task, summarizer, self._record, known, self._limits(made, asked))
 

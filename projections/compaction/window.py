@@ -168,6 +168,11 @@ class Window:
 
     # -- what is there -----------------------------------------------------------------------
 
+    @property
+    def first(self) -> int:
+        """The version of the first part."""
+        return self._parts[0].version
+
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """What is visible, in the order of the lineage."""

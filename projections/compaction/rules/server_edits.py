@@ -14,6 +14,10 @@ PARAMETERS = ("context_management", "compaction")
 """What a request can ask for; not both in one (MESSAGES_API, compaction)."""
 
 
+LEAST = {"compact_20260112": 50_000}
+"""The lowest triggers in input tokens that the API takes (November 2026)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEdits(Rule):
     """Nothing is edited here: what the API did is recorded when it answers.
@@ -45,9 +49,15 @@ def scaled(value: Any, window: Window) -> Any:
     A trigger in input tokens that the window never reaches would never fire.
     """
     if isinstance(value, list):
-        return [scaled(item, window) for item in value]
+        return [made for item in value if _is_taken(made := scaled(item, window))]
     if not isinstance(value, dict):
         return value
     if value.get("type") == "input_tokens" and isinstance(value.get("value"), int):
         return {**value, "value": min(value["value"], window.budget.room * 3 // 4)}
     return {key: scaled(item, window) for key, item in value.items()}
+
+
+def _is_taken(edit: Any) -> bool:
+    """Whether the API takes an edit at its trigger."""
+    least = LEAST.get(str(edit.get("type")), 0) if isinstance(edit, dict) else 0
+    return not least or edit.get("trigger", {}).get("value", least) >= least

@@ -11,6 +11,7 @@ from foldlog.projections.compaction.amounts import Amount
 from foldlog.projections.compaction.decision import Summarize, filled
 from foldlog.projections.compaction.rules.base import Rule, reached
 from foldlog.projections.compaction.steps import Step
+from foldlog.projections.compaction.summaries.prompts import prompts
 from foldlog.projections.compaction.tails import Tail, reach
 from foldlog.projections.compaction.window import Window
 
@@ -47,7 +48,7 @@ class SummarizeHistory(Rule):
             ``{label}``.
         quote: How the active request is quoted in it.
         automatic: What the frame says more when nobody asked for it.
-        prompt: The name of the prompt.
+        prompt: The name of the prompt; ``digest`` where no model may be asked.
         sections: The headings that it must have.
         max_tokens: The most tokens of the reply.
         attempts: How often a model may be asked in one turn of the user.
@@ -226,6 +227,8 @@ class SummarizeHistory(Rule):
             yield "keep", "must be below the trigger"
         if reached(self.target, self.trigger) and not self.exact:
             yield "target", "must be below the trigger"
+        if self.prompt != "digest" and self.prompt not in prompts():
+            yield "prompt", f"{self.prompt!r} is none; there are digest, {', '.join(prompts())}"
         if self.attempts < 1:
             yield "attempts", "must be at least 1"
 
