@@ -80,6 +80,8 @@ def check(file: Path) -> None:
         CorruptStore: It lacks its end.
         StoreError: It cannot be read.
     """
+    if file.exists() and not file.is_file():
+        raise NotAStore(f"{file} is no file: a folder or a device cannot be a store.")
     try:
         page, size = _first_page(file)
         if not page:

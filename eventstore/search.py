@@ -161,6 +161,8 @@ class Search:
             rows = [row for event in events if (row := _row(event))]
             with self._connection.writing() as db:
                 if self._span()[0] == done:
+                    if not done:
+                        db.execute("DROP TABLE IF EXISTS search")
                     _create(db)
                     db.executemany(INSERT, rows)
                     db.execute(
@@ -169,8 +171,10 @@ class Search:
                     )
 
     def _span(self) -> tuple[int, int]:
+        """How far the index has come, 0 without one, and how far the log."""
         return self._connection.rows(
-            "SELECT coalesce((SELECT position FROM checkpoints WHERE name = ?), 0),"
+            "SELECT coalesce((SELECT position FROM checkpoints WHERE name = ? AND EXISTS"
+            " (SELECT 1 FROM sqlite_master WHERE name = 'search')), 0),"
             " coalesce(max(position), 0) FROM events",
             (CHECKPOINT,),
         )[0]

@@ -159,7 +159,9 @@ class SessionList:
     def _stored(self) -> tuple[int, dict[str, SessionInfo]]:
         """The checkpoint and the list as it stood there; one statement, so that they agree."""
         rows = self._connection.rows(STORED, ())
-        return (rows[0][0] if rows else 0), {row[1]: _info(row[1:]) for row in rows}
+        if not rows or not rows[0][0]:
+            return 0, {}  # what was stored without a checkpoint would be counted twice
+        return rows[0][0], {row[1]: _info(row[1:]) for row in rows}
 
     def _end(self) -> int:
         """The position that the log has come to."""

@@ -29,6 +29,9 @@ from foldlog.eventstore.errors import (
     StoreNotFound,
 )
 
+MEMORY = ":memory:"
+"""The path of a store that is gone when it is closed."""
+
 Synchronous = Literal["FULL", "NORMAL"]
 
 FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.005
@@ -73,12 +76,12 @@ class Connection:
     def __init__(
         self, path: str, *, create: bool, read_only: bool, synchronous: Synchronous, timeout: float
     ) -> None:
-        self.path = path
+        self.path = path if path == MEMORY else str(Path(path).absolute())
         self.read_only = read_only
         self.timeout = timeout
         self.lock = threading.RLock()
         with translated(path):
-            self.db = _connect(path, create=create, read_only=read_only)
+            self.db = _connect(self.path, create=create, read_only=read_only)
             try:
                 self._prepare(synchronous)
             except BaseException:
@@ -126,8 +129,8 @@ class Connection:
 
     def reader(self) -> sqlite3.Connection:
         """A second connection that only reads; for a store in memory, a copy of it."""
-        if self.path == ":memory:":
-            copy = _open(":memory:")
+        if self.path == MEMORY:
+            copy = _open(MEMORY)
             with self.lock:
                 self.db.backup(copy)
             return copy
@@ -244,8 +247,8 @@ class _Writing:
 
 
 def _connect(path: str, *, create: bool, read_only: bool) -> sqlite3.Connection:
-    if path == ":memory:":
-        return _open(":memory:")
+    if path == MEMORY:
+        return _open(MEMORY)
     file = Path(path)
     if not file.exists():
         if read_only or not create:

@@ -256,7 +256,7 @@ class EventStore:
             return None
         try:
             return int(rows[0][0]), codec.loads(self._compressor.unpack(rows[0][1]))
-        except ValueError:
+        except codec.DAMAGE:
             return None  # a cache: what cannot be read is folded anew
 
     def save_fold(self, session: str, version: int, state: Json) -> None:

@@ -121,9 +121,15 @@ class TestForeignFiles:
 
     @pytest.mark.parametrize("read_only", READ_ONLY)
     def test_a_folder(self, tmp_path: Path, read_only: bool) -> None:
-        (tmp_path / "folder").mkdir()
-        with pytest.raises(StoreError, match=r"folder .*directory"):
-            EventStore(tmp_path / "folder", read_only=read_only)
+        (tmp_path / "inner").mkdir()
+        with pytest.raises(NotAStore, match="no file"):
+            EventStore(tmp_path / "inner", read_only=read_only)
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+    def test_a_pipe(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(NotAStore, match="no file"):
+            EventStore(tmp_path / "pipe")
 
     def test_a_file_as_folder(self, store_file: Path) -> None:
         with pytest.raises(StoreError, match="does not exist"):
@@ -280,7 +286,41 @@ class TestPermissions:
         assert set(files.values()) == {0o600}
 
 
+class TestNames:
+    @pytest.mark.parametrize("name", ["a b.db", "会话.db", "50%25.db", "a#b.db", "file:x.db", "x"])
+    def test_a_store_may_have_any_name(self, tmp_path: Path, name: str) -> None:
+        with EventStore(tmp_path / name) as store:
+            store.append("s", talk(1))
+            assert list(store.sql("SELECT count(*) FROM events")[1]) == [(1,)]
+        assert [file.name for file in tmp_path.iterdir()] == [name]
+        with EventStore(tmp_path / name, read_only=True) as store:
+            assert versions(store.read("s")) == [1]
+
+    def test_a_program_may_change_its_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "other").mkdir()
+        monkeypatch.chdir(tmp_path)
+        with EventStore("sessions.db") as store:
+            store.append("s", talk(1))
+            monkeypatch.chdir(tmp_path / "other")
+            assert list(store.sql("SELECT count(*) FROM events")[1]) == [(1,)]
+            store.backup("backup.db")
+        assert [file.name for file in (tmp_path / "other").iterdir()] == ["backup.db"]
+
+
 class TestBackup:
+    def test_it_leaves_out_what_is_being_written(self, store_file: Path, tmp_path: Path) -> None:
+        events = _events(store_file)
+        writer = sqlite3.connect(store_file, isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("INSERT INTO checkpoints VALUES ('x', 1)")
+        with EventStore(store_file) as store:
+            store.backup(tmp_path / "backup.db")
+        writer.execute("ROLLBACK")
+        writer.close()
+        assert _events(tmp_path / "backup.db") == events
+
     def test_it_holds_what_was_acknowledged(self, tmp_path: Path) -> None:
         with EventStore(tmp_path / "sessions.db") as store:
             store.append("s", talk(5))
