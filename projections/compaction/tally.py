@@ -75,7 +75,7 @@ class Tally:
         own = shares(item.content)
         own["frame"] = own.get("frame", 0.0) + MESSAGE
         _add(self.visible, own)
-        if item.event is not None and item.kind == "message" and item.model:
+        if item.event is not None and item.kind == "message" and item.role == "assistant":
             self._continue(item, item.event)
         for reply in self._replies:
             reply.take(item, own, whole)
@@ -98,9 +98,12 @@ class Tally:
     def _continue(self, item: Item, event: Event) -> None:
         """The newest reply begins or goes on; names in ``<>`` are no models, a harness wrote it."""
         id, model = _id(item), item.model
-        if model is None or model.startswith("<"):
+        if model is not None and model.startswith("<"):
             return
-        self.model, self.last = model, event.occurred
+        self.last = event.occurred
+        if model is None:
+            return
+        self.model = model
         measure = measured(event.data.get("usage"))
         if self.reply is not None and self.reply.id == id:
             self.reply.output = max(self.reply.output, measure[1] if measure else 0)
