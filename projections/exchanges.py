@@ -34,11 +34,13 @@ def exchanges(events: Sequence[Event]) -> list[list[int]]:
 def bonds(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
     """Pairs of versions that belong together, the later one behind the earlier one.
 
-    A second call with a known id and a result without its call belong to nothing: neither is
-    rendered. Behind anything that a person said, a known message id begins another message.
+    A second call with a known id, a result without its call and a second real result belong to
+    nothing: none is rendered. Behind anything that a person said, a known message id begins another
+    message.
     """
     replies: dict[str, int] = {}
     callers: dict[str, int] = {}
+    settled: set[str] = set()
     for event in events:
         if event.type == "message.assistant":
             first = _first_part(event, replies)
@@ -49,8 +51,10 @@ def bonds(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
         elif event.type in ANSWERS:
             answered = _answered(event)
             for call in answered:
-                if call in callers:
+                if call in callers and call not in settled:
                     yield callers[call], event.version
+            if not event.data.get("synthesized"):
+                settled.update(answered)
             if not answered:
                 replies.clear()
 
