@@ -124,9 +124,9 @@ class Foldlog(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run, and end with an exit code: 0, 1 for damaged data, 2 for what could not be done."""
-        for name in ("stdout", "stderr"):
-            if getattr(sys, name) is None:  # it was closed: nobody reads
-                setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:  # it was closed: nobody writes, or nobody reads
+                setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except (Exception, KeyboardInterrupt) as error:

@@ -60,8 +60,8 @@ def import_command(
     their sessions. Run again, it adds only what is new. A line that cannot be read is kept as it
     is and told; the exit code is then 1. A torn last line is taken up next time.
     """
-    if watch and STDIN in paths:
-        raise click.UsageError("stdin cannot be watched.")
+    if watch and any(map(_is_stream, paths)):
+        raise click.UsageError("stdin and pipes cannot be watched.")
     with _named(paths, format) as names, _store(where, dry_run) as store:
         importer = _Importer(store, format, dry_run, names)
         stamps = _stamps(names) if watch else {}
@@ -82,21 +82,25 @@ def _named(paths: Sequence[Path], format: str) -> Iterator[Names]:
     if not named:
         raise SourceError("no known program keeps sessions here. Name a file or a folder.")
     with tempfile.TemporaryDirectory() as folder:
-        names = {
-            _spooled(Path(folder)) if path == STDIN else path: "-" if path == STDIN else None
-            for path in named
-        }
+        streams = {path: _spooled(Path(folder), path) for path in named if _is_stream(path)}
+        names = {streams.get(path, path): str(path) if path in streams else None for path in named}
         for path in names:
             if format == "auto" or not path.exists():
                 formats.detect(path)
         yield names
 
 
-def _spooled(folder: Path) -> Path:
-    """What comes in on stdin, as a file with the name of its session."""
-    content = sys.stdin.buffer.read()
+def _is_stream(path: Path) -> bool:
+    """Whether it is stdin or a pipe: it can be read once."""
+    return path == STDIN or (path.exists() and not (path.is_file() or path.is_dir()))
+
+
+def _spooled(folder: Path, stream: Path) -> Path:
+    """What comes in on a stream, as a file with the name of its session."""
+    content = sys.stdin.buffer.read() if stream == STDIN else stream.read_bytes()
     found = _SESSION_ID.search(content)
-    path = folder / f"{found[1].decode() if found else 'stdin'}.jsonl"
+    name = found[1].decode() if found else "stdin"
+    path = Path(tempfile.mkdtemp(dir=folder)) / f"{name}.jsonl"
     path.write_bytes(content)
     return path
 

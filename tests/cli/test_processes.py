@@ -174,6 +174,26 @@ def test_what_is_closed_is_not_written_to(db: Path) -> None:
 
 
 @POSIX
+def test_closed_stdin_holds_nothing(tmp_path: Path) -> None:
+    importing = command("--db", tmp_path / "s.db", "import", "-", "--format", "claude-code")
+    script = ["sh", "-c", 'exec "$@" <&-', "sh", *importing]
+    result = subprocess.run(script, capture_output=True, text=True, env=environment())
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@POSIX
+def test_a_pipe_is_imported_as_stdin_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=[LINE])
+    writer.start()
+    result = run("--db", tmp_path / "s.db", "import", pipe, "--json")
+    writer.join()
+    assert '"new":2' in result.stdout, result.stderr
+    assert run("import", pipe, "--watch").returncode == 2
+
+
+@POSIX
 def test_a_full_disk_is_told(db: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
