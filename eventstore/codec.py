@@ -43,6 +43,10 @@ COMPRESS_BYTES = 192
 BLOCK_BYTES = 128 * 1024
 """The most that a block of a zstd frame can hold (RFC 8878)."""
 
+NESTING = 320
+"""How deeply a body may be nested, itself counted: what can be recorded can be read, shown and
+written again with room to spare on Python's stack, whoever calls."""
+
 DIGEST_BYTES = 32
 """The length of a SHA-256 digest."""
 
@@ -133,11 +137,22 @@ def seal(data: Mapping[str, Json], meta: Mapping[str, Json]) -> Sealed:
         raise ValueError("nested too deeply") from None
 
 
+def is_deep(value: Json, levels: int = NESTING) -> bool:
+    """Whether a value is nested more deeply than so many levels."""
+    level = [value]
+    for _ in range(levels + 1):
+        nests = [item for item in level if type(item) in _NESTS]
+        if not nests:
+            return False
+        level = [i for nest in nests for i in (nest.values() if type(nest) is dict else nest)]
+    return True
+
+
 def _skeleton(body: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> bytes:
     content = body.get("content")
     if type(content) is not str or len(content) < PAYLOAD_BYTES:
         encoded = dumps(body if type(body) is dict else dict(body))
-        if len(encoded) < PAYLOAD_BYTES and _MARK not in encoded:
+        if len(encoded) < PAYLOAD_BYTES and _MARK not in encoded and encoded[:1] != _EXACT:
             return encoded  # too short to hold a payload: most bodies are
     return dumps(_replace(body, numbers, payloads))
 
@@ -247,20 +262,24 @@ class Compressor(threading.local):
         return zstandard.ZstdDecompressor().decompress
 
 
-def _replace(value: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> Json:
+def _replace(
+    value: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes], level: int = 1
+) -> Json:
     """The value with references for its payloads; itself where there are none."""
     kind = type(value)
     if kind is str:
         return value if len(value) * 4 < PAYLOAD_BYTES else _refer(value, numbers, payloads)
+    if level > NESTING and isinstance(value, Mapping | list | tuple):
+        raise RecursionError
     if kind is dict:
         replaced = {
-            key: item if type(item) in _SCALARS else _replace(item, numbers, payloads)
+            key: item if type(item) in _SCALARS else _replace(item, numbers, payloads, level + 1)
             for key, item in value.items()
         }
         return {_LITERAL: replaced} if _REFERENCE in value or _LITERAL in value else replaced
     if kind is list or kind is tuple:
-        return [_replace(item, numbers, payloads) for item in value]
-    return _replace(dict(value), numbers, payloads) if isinstance(value, Mapping) else value
+        return [_replace(item, numbers, payloads, level + 1) for item in value]
+    return _replace(dict(value), numbers, payloads, level) if isinstance(value, Mapping) else value
 
 
 def _refer(text: str, numbers: dict[bytes, int], payloads: dict[bytes, bytes]) -> Json:

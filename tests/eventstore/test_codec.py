@@ -169,6 +169,16 @@ class TestRefused:
         with pytest.raises(ValueError, match=r"deep|recursion"):
             codec.loads("[" * 100_000 + "]" * 100_000)
 
+    @pytest.mark.parametrize("leaf", [1, 2**70, LONG])
+    @pytest.mark.parametrize("wrap", [{"a": 0}, {"$literal": 0}], ids=["plain", "literal"])
+    def test_the_limit_of_nesting_is_the_same_for_all_content(self, leaf: Any, wrap: Any) -> None:
+        body: Any = leaf
+        for _ in range(codec.NESTING):
+            body = dict.fromkeys(wrap, body)
+        assert stored_and_read(body, {}) == [body, {}]
+        with pytest.raises(ValueError, match="nested too deeply"):
+            codec.seal({"a": body}, {})
+
 
 class TestCompressor:
     @given(

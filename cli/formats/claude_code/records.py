@@ -12,9 +12,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
+
+from foldlog.eventstore.codec import is_deep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +49,12 @@ LONG_NUMBER = re.compile(rb"[:,\[]\s*-?[0-9]{19}")
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 """Exact, and as strict as the store: what it reads can be recorded."""
+
+
+NESTING = 254
+"""How deeply a record may be nested: as far as orjson writes it. A deeper one is kept as text."""
+
+_GAP = re.compile(r"[\0\r\t ]*")
 
 
 class Record(NamedTuple):
@@ -101,7 +110,16 @@ def _decoded(line: bytes) -> Json:
             return value
     except orjson.JSONDecodeError:
         pass  # an escaped lone surrogate, or no JSON: the other knows
-    return _DECODER.decode(line.decode().strip())
+    except TypeError:  # orjson reads what it does not write
+        raise RecursionError from None
+    return _exactly(_DECODER.decode(line.decode().strip()))
+
+
+def _exactly(value: Json) -> Json:
+    """What the exact decoder read, which may be deeper than can be recorded."""
+    if is_deep(value, NESTING):
+        raise RecursionError
+    return value
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -152,6 +170,7 @@ def _first_object(line: bytes) -> tuple[int, dict[str, Json] | None]:
     try:
         text = line.decode()
         value, end = _DECODER.raw_decode(text)
+        _exactly(value)
     except (ValueError, RecursionError):
         return 0, None
     return (len(text[:end].encode()), value) if isinstance(value, dict) else (0, None)
@@ -161,12 +180,14 @@ def _next_record(line: bytes) -> int:
     """Where whole records begin, behind the first byte, and reach to the end of the line.
 
     The length of the line when they do nowhere. An object inside the half record is no record,
-    though it may be the last that was written of it: records say who they are.
+    though it may be the last that was written of it: records say who they are. Behind something
+    without end (each object in it would be tried anew) none is looked for.
     """
     text = line.decode("utf-8", "surrogateescape")
-    for match in _OBJECT_START.finditer(text, 1):
-        if _are_records(text, match.start()):
-            return len(text[: match.start()].encode("utf-8", "surrogateescape"))
+    with suppress(RecursionError):
+        for match in _OBJECT_START.finditer(text, 1):
+            if _are_records(text, match.start()):
+                return len(text[: match.start()].encode("utf-8", "surrogateescape"))
     return len(line)
 
 
@@ -175,23 +196,27 @@ def _are_records(text: str, position: int) -> bool:
     while position < len(text):
         try:
             value, end = _DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
+        except ValueError:
             return False
         if "type" not in value or _IDENTITY.isdisjoint(value):
             return False
-        rest = text[end:].lstrip("\0\r\t ")
-        if rest and not rest.startswith("{"):
+        position = _behind_gap(text, end)
+        if not text.startswith("{", position) and position < len(text):
             return False
-        position = len(text) - len(rest)
     return True
+
+
+def _behind_gap(text: str, position: int) -> int:
+    gap = _GAP.match(text, position)
+    return gap.end() if gap else position
 
 
 def _reason(line: bytes) -> str:
     """What is wrong with the bytes, in one short sentence."""
     try:
-        _DECODER.decode(line.decode())
+        _exactly(_DECODER.decode(line.decode()))
     except RecursionError:
-        return "no JSON: nested too deeply"
+        return "nested too deeply"
     except UnicodeDecodeError as error:
         return f"no UTF-8 at byte {error.start + 1}"
     except json.JSONDecodeError as error:

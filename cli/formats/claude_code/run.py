@@ -9,7 +9,7 @@ from foldlog.cli.formats.claude_code.family import Holder
 from foldlog.cli.formats.claude_code.files import FORMAT, FileImport
 from foldlog.cli.formats.report import ImportReport, LineNote
 from foldlog.eventstore import collector
-from foldlog.eventstore.errors import VersionConflict
+from foldlog.eventstore.errors import FoldlogError, StoreError, VersionConflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,8 +56,12 @@ class Run:
             with collector.put_off():
                 return self._import_alone(source)
         except OSError as error:
-            note = LineNote(0, f"the file cannot be read: {error.strerror}")
-            return ImportReport(source.file, FORMAT, None, rejected=(note,))
+            reason = f"the file cannot be read: {error.strerror}"
+        except StoreError:
+            raise  # no other file can be imported either
+        except FoldlogError as error:
+            reason = f"the file cannot be imported: {error}"
+        return ImportReport(source.file, FORMAT, None, rejected=(LineNote(0, reason),))
 
     def _import_alone(self, source: Source) -> ImportReport:
         """Import one file; where another process imports it too, what it recorded is known the next

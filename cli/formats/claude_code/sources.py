@@ -15,8 +15,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from foldlog.cli.formats.claude_code.records import Reading, Record, read
-from foldlog.eventstore.codec import dumps, loads
+from foldlog.cli.formats.claude_code.records import NESTING, Reading, Record, read
+from foldlog.eventstore.codec import dumps, is_deep, loads
+from foldlog.eventstore.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +109,7 @@ def _is_transcript(path: Path, content: bytes) -> bool:
 def _has_known_lines(content: bytes) -> bool:
     """Whether a line there is of a known type. The first line may be longer than what was read."""
     types = (r.value.get("type") for r in read(content).records if r.value is not None)
-    if any(kind in LINE_TYPES for kind in types):
+    if any(isinstance(kind, str) and kind in LINE_TYPES for kind in types):
         return True
     return len(content) == DETECT_BYTES and b'"sessionId"' in content.partition(b"\n")[0]
 
@@ -169,10 +170,20 @@ def records(path: Path) -> Reading:
     """Read a file: JSON Lines, or the ``{"loglines": […]}`` of a session on the web."""
     content = path.read_bytes()
     if path.suffix == ".json":
-        document = loads(content)
+        document = _document(path, content)
         lines = document.get("loglines") if isinstance(document, dict) else None
         return Reading(list(_chained(lines if isinstance(lines, list) else [])), False)
     return read(content)
+
+
+def _document(path: Path, content: bytes) -> Json:
+    try:
+        document = loads(content)
+    except ValueError as error:
+        raise SourceError(f"{path} is no JSON: {error}. Is it whole?") from error
+    if is_deep(document, NESTING):
+        raise SourceError(f"{path} is nested too deeply: more than {NESTING} levels.")
+    return document
 
 
 def _chained(lines: list[Json]) -> Iterator[Record]:

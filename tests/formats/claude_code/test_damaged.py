@@ -135,10 +135,24 @@ ODD = [
     '{"type":"system","uuid":"g","subtype":"microcompact_boundary","microcompactMetadata":5}',
     '{"type":"system","uuid":"h","subtype":"local_command"}',
     '{"type":"system","uuid":"k","subtype":"api_error","error":null}',
+    '{"type":["user"],"uuid":["n"],"parentUuid":{},"message":{"content":"x"}}',
+    '{"type":"user","uuid":["o"],"parentUuid":null,"message":{"content":"x"}}',
+    '{"type":"assistant","uuid":"p","requestRef":"r","message":{"id":"m","model":"m","content":[{"type":[]}]}}',
+    (
+        '{"type":"system","uuid":"q","subtype":"compact_boundary","compactMetadata":{"preservedMessages":'
+        '{"anchorUuid":[],"uuids":["0","0"]}}}'
+    ),
+    (
+        '{"type":"system","uuid":"r","subtype":"compact_boundary","compactMetadata":{"preservedMessages":'
+        '{"uuids":7}}}'
+    ),
+    '{"type":"user","uuid":"s","parentUuid":"q","isCompactSummary":true,"message":{"content":"x"}}',
+    '{"type":"system","uuid":"t","subtype":"microcompact_boundary","microcompactMetadata":{"compactedToolIds":[[]]}}',
     '{"type":"last-prompt","leafUuid":{}}',
     '{"type":"summary","summary":5,"leafUuid":[]}',
     '{"type":"custom-title","customTitle":"\\ud800"}',
     '{"type":"api-request","id":[],"shapeHash":{}}',
+    '{"type":"api-request","id":"r","shapeHash":{}}',
     '{"type":"api-request-shape","shapeHash":"a","shape":5}',
     '{"type":"file-history-snapshot","snapshot":{"timestamp":5}}',
     '{"$payload":0,"$literal":1,"type":"mode"}',
@@ -150,6 +164,18 @@ def test_an_odd_line(line: str, tmp_path: Path) -> None:
     """What no version writes, and a file may hold all the same."""
     path = tmp_path / "s.jsonl"
     path.write_text('{"type":"user","uuid":"0","message":{"content":"hi"}}\n' + line + "\n")
+    store = EventStore(":memory:")
+    check_import(store, path)
+    assert report_of(store, path).new == 0
+
+
+@pytest.mark.parametrize("field", ["requestRef", "x"])
+def test_a_record_of_any_depth(field: str, tmp_path: Path) -> None:
+    """One that is too deep to be recorded is kept as text; none that is recorded cannot be read."""
+    path = tmp_path / "s.jsonl"
+    start = '{"type":"user","uuid":"u%d","message":{"content":"\\ud800"},"' + field + '":'
+    depths = (1, 200, 253, 254, 300, 2_000, 100_000)
+    path.write_text("".join(start % d + '{"$literal":' * d + "1" + "}" * d + "}\n" for d in depths))
     store = EventStore(":memory:")
     check_import(store, path)
     assert report_of(store, path).new == 0

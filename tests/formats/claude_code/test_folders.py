@@ -378,6 +378,18 @@ class TestUnreadable:
         assert refused.rejected[0].reason == "the file cannot be read: Permission denied"
         assert (read_all.session, read_all.rejected) == ("b", ())
 
+    @pytest.mark.parametrize(
+        "document", ['{"loglines": [ torn', f'{{"loglines":[{"[" * 300}{"]" * 300}]}}']
+    )
+    def test_neither_does_a_document_that_is_none(
+        self, store: EventStore, tmp_path: Path, document: str
+    ) -> None:
+        (tmp_path / "a.json").write_text(document)
+        write(tmp_path / "b.jsonl", {"type": "mode", "mode": "b"})
+        reports = {Path(report.file).name: report for report in import_path(store, tmp_path)}
+        assert reports["a.json"].rejected
+        assert reports["b.jsonl"].session == "b"
+
 
 class TestNotices:
     def test_what_the_source_allows_is_told(self, store: EventStore) -> None:
