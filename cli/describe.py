@@ -18,6 +18,7 @@ from foldlog.projections.blocks import (
     content_of,
     is_server_result,
     kind,
+    objects,
 )
 
 HEADLINE = 120
@@ -149,8 +150,8 @@ def _block_headline(block: Json) -> str:
 
 def _edit(data: dict[str, Json]) -> str:
     kinds: dict[str, int] = {}
-    for entry in data.get("edits") or ():
-        shown = str(entry.get("shown")) if isinstance(entry, dict) else "?"
+    for entry in objects(data.get("edits")):
+        shown = str(entry.get("shown"))
         kinds[shown] = kinds.get(shown, 0) + 1
     ranges = ", ".join(f"{count} {shown}" for shown, count in kinds.items())
     return f"{data.get('rule')}: {data.get('reason')} ({ranges})"

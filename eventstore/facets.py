@@ -21,7 +21,7 @@ ROLES = {
 """The types that are conversation, with the role that the model sees them in. All others are
 control events: their ``role`` is NULL, and an index of their own finds them at once."""
 
-CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+CALL_BLOCKS = ("tool_use", "server_tool_use", "mcp_tool_use")
 
 
 class Facets(NamedTuple):
@@ -105,9 +105,13 @@ _USAGE = (
 )
 
 
+MOST_TOKENS = 2**62
+"""What a column of integers takes, for whatever a transcript says."""
+
+
 def _tokens(usage: Json) -> int | None:
     if not isinstance(usage, dict):
         return None
     counts = [usage.get(name) for name in _USAGE]
     known = [count for count in counts if isinstance(count, int)]
-    return min(sum(known), 2**62) if known else None
+    return max(-MOST_TOKENS, min(sum(known), MOST_TOKENS)) if known else None

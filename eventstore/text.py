@@ -31,7 +31,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 SILENT = frozenset({"type", "id", "tool_use_id", "signature", "media_type", "cache_control"})
 """Keys whose values are no text for people."""
 
-ENCODED = frozenset({"base64", "redacted_thinking"})
+ENCODED = ("base64", "redacted_thinking")
 """Types of objects that hold no text but encoded bytes."""
 
 

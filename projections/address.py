@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from foldlog.eventstore import Event, EventStore, SessionNotFound, VersionNotFound
+from foldlog.projections.blocks import objects
+from foldlog.projections.lineage import is_version
 from foldlog.projections.stored import open_view
 
 NAMES = "a number, head, a time (2026-11-29T14:05), request:K, edit:K or before-compaction:K"
@@ -88,14 +90,15 @@ def _requests(store: EventStore, session: str) -> list[int]:
 
 def _seen_by(request: Event) -> int:
     view = request.data.get("view")
-    return view if isinstance(view, int) and 0 <= view < request.version else request.version - 1
+    return view if is_version(view) and view < request.version else request.version - 1
 
 
 def _new_messages(events: Iterable[Event]) -> list[Event]:
     """The first event of each assistant message; one without an id is a message of its own."""
-    first: dict[object, Event] = {}
+    first: dict[str | int, Event] = {}
     for event in events:
-        first.setdefault(event.data.get("id") or event.version, event)
+        name = event.data.get("id")
+        first.setdefault(name if isinstance(name, str) and name else event.version, event)
     return list(first.values())
 
 
@@ -136,8 +139,8 @@ def _end_of(store: EventStore, session: str, edit: Event) -> int:
 
 
 def _compacts(append: Iterable[Event]) -> bool:
-    entries = [entry for event in append for entry in event.data.get("edits") or ()]
-    return any(isinstance(e, dict) and e.get("shown") in COMPACTING for e in entries)
+    entries = [entry for event in append for entry in objects(event.data.get("edits"))]
+    return any(entry.get("shown") in COMPACTING for entry in entries)
 
 
 _KINDS: dict[str, Callable[[EventStore, str], list[int]]] = {

@@ -34,6 +34,11 @@ def text(words: str) -> Json:
     return {"type": "text", "text": words}
 
 
+def objects(value: Json) -> list[Json]:
+    """The objects of a list; what is no list holds none."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def content_of(value: Json) -> Content:
     """The content that an event's data holds: anything that is no content counts as empty."""
     return value if isinstance(value, str | list) else []

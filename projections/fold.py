@@ -20,7 +20,7 @@ from typing import Any
 
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event
-from foldlog.projections.lineage import Lineage, Move, Moves, Range
+from foldlog.projections.lineage import Lineage, Move, Moves, Range, is_version
 from foldlog.projections.pieces import Stroke, Summary, paint, shown_from_json
 
 CONTROL = frozenset({"head.moved", "view.edited", "system.set", "tools.set", "state.set"})
@@ -243,9 +243,11 @@ class Fold:
         tip = version - 1
         try:
             shown = shown_from_json(entry)
-            first, last = int(entry["first"]), int(entry["last"])
+            first, last = entry["first"], entry["last"]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return f"the entry {entry!r} is none: {error}"
+        if not (is_version(first) and is_version(last)):
+            return f"the range {first!r} to {last!r} is none: its ends are no versions"
         if not 0 < first <= last < version:
             return (
                 f"the range {first} to {last} is outside the lineage, which ends at {version - 1}"

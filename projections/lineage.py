@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from foldlog.eventstore.errors import InvalidView
 
@@ -200,7 +200,7 @@ def _read_move(version: int, data: Mapping[str, Any]) -> Move:
     to: Any = data.get("to")
     path: Any = data.get("path")
     try:
-        if not _is_version(to) or to >= version:
+        if not is_version(to) or to >= version:
             raise ValueError(f"it moves to {to!r}, which is no version before it")
         return Move(version, to, None if path is None else _read_path(version, path))
     except ValueError as error:
@@ -210,7 +210,7 @@ def _read_move(version: int, data: Mapping[str, Any]) -> Move:
 def _read_path(version: int, path: Any) -> tuple[Range, ...]:
     ranges: list[Range] = []
     for part in path if isinstance(path, list) else [path]:
-        if not (isinstance(part, list | tuple) and len(part) == 2 and all(map(_is_version, part))):
+        if not (isinstance(part, list | tuple) and len(part) == 2 and all(map(is_version, part))):
             raise ValueError(f"its path holds {part!r}, which is no pair of versions")
         first, last = part
         if not 0 < first <= last < version:
@@ -222,7 +222,8 @@ def _read_path(version: int, path: Any) -> tuple[Range, ...]:
     return joined(ranges)
 
 
-def _is_version(value: Any) -> bool:
+def is_version(value: Any) -> TypeGuard[int]:
+    """Whether a value can be a version; 0 is the beginning."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 

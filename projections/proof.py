@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from foldlog.eventstore import Event, FoldlogError, InvalidView
 from foldlog.projections.digest import digest
 from foldlog.projections.edits import problems
-from foldlog.projections.lineage import joined
+from foldlog.projections.lineage import is_version, joined
 from foldlog.projections.render import Open, render
 from foldlog.projections.view import View
 
@@ -64,6 +64,8 @@ def difference(view_at: Callable[[int], View], request: Event) -> str | None:
         request: The ``request.sent`` event.
     """
     seen = request.data.get("view", request.version - 1)
+    if not is_version(seen) or seen >= request.version:
+        return f"it says that it saw the view at {seen!r}, which is no version before it"
     try:
         view = view_at(seen)
         rebuilt = [_digest(view, open, request) for open in _OPEN]
@@ -79,4 +81,5 @@ _OPEN: tuple[Open, ...] = ("keep", "recover")
 
 
 def _digest(view: View, open: Open, request: Event) -> str:
-    return digest(render(view, open=open, model=request.data.get("model")))
+    model = request.data.get("model")
+    return digest(render(view, open=open, model=model if isinstance(model, str) else None))

@@ -25,7 +25,7 @@ def of_tool(events: Iterable[Event], tool: str) -> Iterator[Event]:
 def _answered(event: Event) -> set[str | None]:
     """The ids of the calls that an event answers; imported user messages may hold results."""
     if event.type == "tool.result":
-        return {event.data.get("tool_use_id")}
+        return {call_id(event.data)}
     if event.type != "message.user":
         return set()
     content = blocks(content_of(event.data.get("content")))

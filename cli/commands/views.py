@@ -14,7 +14,7 @@ from foldlog.cli.output import Column, note, print_json, print_lines, show, styl
 from foldlog.cli.safe import one_line, safe_json, shortened
 from foldlog.cli.stores import find, reading, version_of
 from foldlog.projections import View, diff, open_view, render, resolve, why
-from foldlog.projections.blocks import blocks
+from foldlog.projections.blocks import blocks, content_of
 from foldlog.projections.items import Item, items
 from foldlog.projections.listing import Row, rows, text_of_item
 from foldlog.projections.render import Open, interrupted_items, open_calls
@@ -113,7 +113,7 @@ def _text(view: View, shown: list[Item]) -> Iterator[str]:
     system = (view.system or {}).get("system")
     if system:
         yield styled("system", bold=True, fg=ROLE_COLOURS["system"])
-        for block in blocks(system):
+        for block in blocks(content_of(system)):
             yield from block_lines(block)
         yield ""
     for item in shown:

@@ -26,6 +26,8 @@ from foldlog.projections.blocks import (
     call_id,
     content_of,
     kind,
+    objects,
+    plain_text,
 )
 from foldlog.projections.pieces import Cleared, Whole
 
@@ -241,12 +243,11 @@ class _Document:
     # -- everything else ---------------------------------------------------------------------
 
     def _system(self, event: Event) -> Iterator[str]:
-        text = "\n".join(str(block.get("text")) for block in blocks(content(event) or []))
+        text = plain_text(content(event) or [])
         yield folded(f"System prompt · {event.version}", self._output(event, text))
 
     def _tools(self, event: Event) -> Iterator[str]:
-        tools = event.data.get("tools")
-        names = [str(tool.get("name")) for tool in tools or () if isinstance(tool, dict)]
+        names = [str(tool.get("name")) for tool in objects(event.data.get("tools"))]
         yield folded(
             f"Tools · {event.version}", "\n".join(f"* {code_span(name)}" for name in names)
         )
@@ -256,7 +257,7 @@ class _Document:
         yield folded(f"Summary · {event.version} · {clock(event.occurred)}", prose(text))
 
     def _edited(self, event: Event) -> Iterator[str]:
-        entries = [entry for entry in event.data.get("edits") or () if isinstance(entry, dict)]
+        entries = objects(event.data.get("edits"))
         kinds = {str(entry.get("shown")) for entry in entries}
         what = "Compaction" if kinds & COMPACTING else "Edit"
         ranges = ", ".join(_range(entry) for entry in entries[:6]) + ("…" if entries[6:] else "")

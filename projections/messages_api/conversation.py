@@ -121,6 +121,11 @@ def blocks_of(content: Json) -> list[dict[str, Json]]:
     return [block for block in content if isinstance(block, dict)] if content else []
 
 
+def named(block: Mapping[str, Json], key: str) -> str:
+    """An id that a block has under a key. It may be anything there; as text it can be compared."""
+    return str(block.get(key))
+
+
 def nested(block: Mapping[str, Json]) -> list[dict[str, Json]]:
     """The blocks in a block's own list of content, as a result or a document has it."""
     inner = block.get("content")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from foldlog.eventstore.events import Json
-from foldlog.projections.messages_api.conversation import Conversation, Message, Violation
+from foldlog.projections.messages_api.conversation import Conversation, Message, Violation, named
 
 CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 SERVER_CALLS = CALLS[1:]
@@ -24,21 +23,21 @@ def blocks_in_role(conversation: Conversation) -> Iterator[Violation]:
 
 def unique_ids(conversation: Conversation) -> Iterator[Violation]:
     """No two calls have one id."""
-    seen: set[Json] = set()
+    seen: set[str] = set()
     for message in conversation.messages:
         for block in message.of(*CALLS):
-            if block.get("id") in seen:
+            if named(block, "id") in seen:
                 text = f"the id {block.get('id')} was used for a call before"
                 yield Violation("unique_ids", message.index, text)
-            seen.add(block.get("id"))
+            seen.add(named(block, "id"))
 
 
 def calls_answered_next(conversation: Conversation) -> Iterator[Violation]:
     """Every call is answered in the very next message."""
     for _, message, after in conversation.pairs():
-        answered = {block.get("tool_use_id") for block in after.results} if after else set()
+        answered = {named(block, "tool_use_id") for block in after.results} if after else set()
         for block in message.calls:
-            if block.get("id") not in answered:
+            if named(block, "id") not in answered:
                 text = f"the call {block.get('id')} has no result in the next message"
                 yield Violation("calls_answered_next", message.index, text)
 
@@ -46,9 +45,9 @@ def calls_answered_next(conversation: Conversation) -> Iterator[Violation]:
 def results_answer_calls(conversation: Conversation) -> Iterator[Violation]:
     """Every result answers a call of the message before."""
     for before, message, _ in conversation.pairs():
-        called = {block.get("id") for block in before.calls} if before else set()
+        called = {named(block, "id") for block in before.calls} if before else set()
         for block in message.results:
-            if block.get("tool_use_id") not in called:
+            if named(block, "tool_use_id") not in called:
                 text = f"the message before has no call {block.get('tool_use_id')}"
                 yield Violation("results_answer_calls", message.index, text)
 
@@ -56,7 +55,7 @@ def results_answer_calls(conversation: Conversation) -> Iterator[Violation]:
 def one_result_each(conversation: Conversation) -> Iterator[Violation]:
     """No call has two results."""
     for message in conversation.messages:
-        counted = Counter(block.get("tool_use_id") for block in message.results)
+        counted = Counter(named(block, "tool_use_id") for block in message.results)
         for call, times in counted.items():
             if times > 1:
                 text = f"{times} results for {call}"
@@ -74,9 +73,9 @@ def results_first(conversation: Conversation) -> Iterator[Violation]:
 def toolset_echoed(conversation: Conversation) -> Iterator[Violation]:
     """A result of a toolset's call names that toolset."""
     for before, message, _ in conversation.pairs():
-        names = {b.get("id"): b.get("toolset_name") for b in before.calls} if before else {}
+        names = {named(b, "id"): b.get("toolset_name") for b in before.calls} if before else {}
         for block in message.results:
-            name = names.get(block.get("tool_use_id"))
+            name = names.get(named(block, "tool_use_id"))
             if name and block.get("toolset_name") != name:
                 text = f"the result of {block.get('tool_use_id')} does not echo the toolset {name}"
                 yield Violation("toolset_echoed", message.index, text)
@@ -88,14 +87,14 @@ def server_tools_paired(conversation: Conversation) -> Iterator[Violation]:
     While the assistant's turn is open the API still answers: at the end of the request, and where
     only results of the client stand behind the call.
     """
-    waiting: dict[Json, int] = {}
+    waiting: dict[str, int] = {}
     for message in conversation.messages:
         for block in message.blocks if message.role == "assistant" else ():
             if block.get("type") in SERVER_CALLS:
-                waiting[block.get("id")] = message.index
+                waiting[named(block, "id")] = message.index
             elif (
                 _is_server_result(str(block.get("type")))
-                and waiting.pop(block.get("tool_use_id"), None) is None
+                and waiting.pop(named(block, "tool_use_id"), None) is None
             ):
                 text = f"no call of a server tool waits for {block.get('tool_use_id')}"
                 yield Violation("server_tools_paired", message.index, text)

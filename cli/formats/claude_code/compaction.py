@@ -90,7 +90,7 @@ def clear_results(drafts: Drafts, line: Line) -> None:
     """Step 10: while the program ran on, these results were placeholders."""
     metadata = line.get("microcompactMetadata")
     named = metadata.get("compactedToolIds") if isinstance(metadata, dict) else None
-    ids = set(named) if isinstance(named, list) else set()
+    ids = named if isinstance(named, list) else []
     transcript = drafts.transcript
     edits = [
         {"first": node.version, "last": node.version, "shown": "cleared", "text": CLEARED_TEXT}

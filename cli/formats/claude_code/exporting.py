@@ -61,7 +61,9 @@ def export_lines(store: EventStore, session: str, until: int | None = None) -> I
 
 def is_line(event: Event) -> bool:
     """Whether the event is a line of a transcript, and not derived from one."""
-    return "source" in event.meta and "of" not in event.meta
+    source = event.meta.get("source")
+    numbers = [source.get("line"), source.get("offset")] if isinstance(source, dict) else [None]
+    return "of" not in event.meta and all(isinstance(number, int) for number in numbers)
 
 
 def _exported(events: Iterable[Event], writer: Writer) -> Iterator[Exported]:

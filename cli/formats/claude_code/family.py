@@ -90,9 +90,11 @@ def session_ids(records: Iterable[Record]) -> list[str]:
 def roots(records: Iterable[Record]) -> list[str]:
     """The uuids of the lines that hang on nothing: every copy of a session begins with one."""
     return [
-        str(record.value["uuid"])
+        uuid
         for record in records
-        if record.value and record.value.get("uuid") and not record.value.get("parentUuid")
+        if record.value
+        and isinstance(uuid := record.value.get("uuid"), str)
+        and not record.value.get("parentUuid")
     ]
 
 

@@ -14,16 +14,22 @@ if TYPE_CHECKING:
 
 def notices_of(records: Sequence[Record]) -> Iterator[LineNote]:
     """The notices of a file, in the order of its lines."""
-    uuids = {record.value.get("uuid") for record in records if record.value}
-    seen: set[object] = set()
+    uuids = {_text(record, "uuid") for record in records}
+    seen: set[str | None] = set()
     for record in records:
         if record.touches:
             yield LineNote(record.line, "it begins on the line of the record before it")
         if record.value is None:
             continue
-        uuid, parent = record.value.get("uuid"), record.value.get("parentUuid")
-        if isinstance(uuid, str) and uuid in seen:
+        uuid, parent = _text(record, "uuid"), _text(record, "parentUuid")
+        if uuid is not None and uuid in seen:
             yield LineNote(record.line, f"uuid {uuid} was used before: the later line counts")
-        if isinstance(parent, str) and parent not in uuids:
+        if parent is not None and parent not in uuids:
             yield LineNote(record.line, f"its parent {parent} is not in the file")
         seen.add(uuid)
+
+
+def _text(record: Record, key: str) -> str | None:
+    """What a line says under a key, where that is text."""
+    value = record.value.get(key) if record.value else None
+    return value if isinstance(value, str) else None

@@ -109,14 +109,19 @@ def preserved(
     """
     metadata = boundary.preserved or {}
     listed = metadata.get("preservedMessages")
-    if isinstance(listed, dict) and listed.get("uuids"):
-        kept = [str(uuid) for uuid in listed["uuids"]]
-        return listed.get("anchorUuid"), kept if all(uuid in tree for uuid in kept) else []
+    if isinstance(listed, dict) and isinstance(listed.get("uuids"), list) and listed["uuids"]:
+        kept = [*dict.fromkeys(map(str, listed["uuids"]))]
+        return _anchor(listed), kept if all(uuid in tree for uuid in kept) else []
     segment = metadata.get("preservedSegment")
     if isinstance(segment, dict):
         head, tail = segment.get("headUuid"), segment.get("tailUuid")
-        return segment.get("anchorUuid"), _segment(head, tail, parents)
+        return _anchor(segment), _segment(head, tail, parents)
     return None, []
+
+
+def _anchor(kept: Mapping[str, Json]) -> str | None:
+    anchor = kept.get("anchorUuid")
+    return anchor if isinstance(anchor, str) else None
 
 
 def _segment(head: Json, tail: Json, parents: Mapping[str, str | None]) -> list[str]:

@@ -12,7 +12,9 @@ from foldlog.cli.formats.claude_code import lines
 from foldlog.cli.formats.claude_code.resume import LastPrompt, last_prompt_of
 from foldlog.cli.formats.claude_code.tree import Node, bridge, node_of
 from foldlog.eventstore.events import Event
+from foldlog.projections.blocks import objects
 from foldlog.projections.fold import CONTROL, Fold
+from foldlog.projections.lineage import is_version
 from foldlog.projections.pieces import Piece, Shown, Stroke, Summary, pieces_of, shown_from_json
 
 if TYPE_CHECKING:
@@ -134,13 +136,14 @@ class Transcript:
         self.tip = next(self._nodes_backwards(lineage.ranges), None)
 
     def _take_edit(self, data: Mapping[str, Json]) -> None:
-        self._edits[self.version] = data["edits"]
-        for entry in data["edits"]:
-            if entry["shown"] == "summary":
+        edits: Any = data.get("edits")
+        self._edits[self.version] = edits
+        for entry in objects(edits):
+            if entry.get("shown") == "summary" and is_version(entry.get("summary")):
                 self._summaries[entry["summary"]] = self.version
         kept = data.get("kept")
         if isinstance(kept, list):
-            self._kept = dict.fromkeys(kept, self.version)
+            self._kept = dict.fromkeys(map(str, kept), self.version)
 
     def _take_last_prompt(self, data: Mapping[str, Json]) -> None:
         self.last_prompt = last_prompt_of(data)
@@ -252,7 +255,7 @@ class Transcript:
 
     def new_settings(self, request: str) -> dict[str, Json]:
         """What a recorded request was sent with, ``system`` and ``tools``, if that is new here."""
-        shape = self._shapes.get(self.requests.get(request, {}).get("shapeHash", ""), {})
+        shape = self._shapes.get(str(self.requests.get(request, {}).get("shapeHash")), {})
         settings = self.fold.layout().settings
         held = [self._settings.get(version) for version in settings.values()]
         named = {name: shape[name] for name in ("system", "tools") if shape.get(name)}

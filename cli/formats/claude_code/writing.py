@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from foldlog.projections.lineage import Lineage, Moves
+from foldlog.projections.blocks import blocks, content_of, objects
+from foldlog.projections.lineage import Lineage, Moves, is_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -142,7 +143,7 @@ class Writer:
 
     def _edited(self, event: Event) -> list[Line]:
         """An edit that shows a summary is a compaction: a boundary, then the summary."""
-        shown = [entry for entry in event.data["edits"] if entry.get("shown") == "summary"]
+        shown = [entry for entry in objects(event.data.get("edits")) if _shows_summary(entry)]
         summary = self._summaries.pop(shown[0]["summary"], None) if shown else None
         if summary is None:
             return []
@@ -198,10 +199,13 @@ class Writer:
         return None
 
 
+def _shows_summary(entry: Line) -> bool:
+    numbers = (entry.get(key) for key in ("first", "last", "summary"))
+    return entry.get("shown") == "summary" and all(map(is_version, numbers))
+
+
 def _blocks(content: Json) -> list[Line]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return [block for block in content or () if isinstance(block, dict)]
+    return objects(blocks(content_of(content)))
 
 
 _WRITERS: dict[str, Callable[[Writer, Event], list[Line]]] = {
