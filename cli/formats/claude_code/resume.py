@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from foldlog.cli.formats.claude_code.tree import Node, bridge, index, seconds
+from foldlog.cli.formats.claude_code.tree import Bridges, Node, index, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -67,13 +67,11 @@ def resume(nodes: Sequence[Node], last_prompt: LastPrompt | None = None) -> list
 def link(tree: Mapping[str, Node]) -> dict[str, str | None]:
     """Step 2: the parent of each line; a parent that was never written is bridged."""
     parents: dict[str, str | None] = {}
-    earlier: list[Node] | None = None
-    for position, node in enumerate(tree.values()):
-        if node.parent is None or node.parent in tree:
-            parents[node.uuid] = node.parent
-            continue
-        earlier = earlier or list(tree.values())
-        parents[node.uuid] = bridge(node, earlier[:position])
+    earlier = Bridges()
+    for node in tree.values():
+        is_whole = node.parent is None or node.parent in tree
+        parents[node.uuid] = node.parent if is_whole else earlier.find(node)
+        earlier.add(node)
     return parents
 
 

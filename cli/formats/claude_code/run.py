@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from foldlog.eventstore import EventStore
     from foldlog.eventstore.events import Json
 
-ATTEMPTS = 3
-"""So often a file is tried when another process appends to its session at the same time."""
+ATTEMPTS = 100
+"""So often a file is tried when another process appends to its session at the same time: each time
+what that one recorded is known, and a big file takes many transactions."""
 
 
 class Run:

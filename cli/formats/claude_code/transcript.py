@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.claude_code import lines
 from foldlog.cli.formats.claude_code.resume import LastPrompt, last_prompt_of
-from foldlog.cli.formats.claude_code.tree import Node, bridge, node_of
+from foldlog.cli.formats.claude_code.tree import Bridges, Node, node_of
 from foldlog.eventstore.events import Event
 from foldlog.projections.blocks import objects
 from foldlog.projections.fold import CONTROL, Fold
@@ -57,6 +57,8 @@ class Transcript:
         self.agent = agent
         self.version = 0
         self.nodes: list[Node] = []
+        self._bridges = Bridges()
+        self._bridged: dict[int, str | None] = {}
         self.tip: Node | None = None
         self.last_prompt: LastPrompt | None = None
         self.title: str | None = None
@@ -111,6 +113,9 @@ class Transcript:
 
     def _take_node(self, node: Node) -> None:
         parent = self.parent(node)
+        if node.parent is not None and node.parent not in self._by_uuid:
+            self._bridged[self.version] = parent.uuid if parent else None
+        self._bridges.add(node)
         node.version = self.version
         self.nodes.append(node)
         self._by_uuid[node.uuid] = node
@@ -186,7 +191,9 @@ class Transcript:
         """The line that a line hangs on, over a gap if need be; None for a root."""
         if node.parent is None or node.parent in self._by_uuid:
             return self.find(node.parent)
-        return self.find(bridge(node, self.nodes))
+        if node.version in self._bridged:
+            return self.find(self._bridged[node.version])
+        return self.find(self._bridges.find(node))
 
     def anchor(self, node: Node | None) -> Node | None:
         """The nearest line, from this one upwards, whose place in the conversation matters."""

@@ -7,12 +7,14 @@ the resume algorithm needs to know of a line, and no more.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right, insort
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from foldlog.eventstore.events import Json
 
@@ -160,25 +162,37 @@ def index(nodes: Iterable[Node]) -> dict[str, Node]:
     return by_uuid
 
 
-def bridge(node: Node, earlier: Sequence[Node]) -> str | None:
-    """The parent of a node whose own was never written.
+class Bridges:
+    """The lines so far by their time: which of them a line hangs on whose own parent was never
+    written. A transcript that was filtered has many such lines, so that none looks through all."""
 
-    Args:
-        node: The orphan.
-        earlier: The nodes that stand before it in the file.
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        self._times: list[tuple[float, int, str]] = []
+        self._count = 0
+        for node in nodes:
+            self.add(node)
 
-    Returns:
-        The newest main-thread line before it that is not later and at most five seconds older;
-        None when there is none: the line is a root then.
-    """
-    own = seconds(node.timestamp)
-    for other in reversed(earlier):
-        if other.sidechain or other.uuid == node.uuid:
-            continue
-        age = own - seconds(other.timestamp)
-        if 0 <= age <= BRIDGE_SECONDS:
-            return other.uuid
-    return None
+    def add(self, node: Node) -> None:
+        """The next line of the file."""
+        time = seconds(node.timestamp)
+        if not node.sidechain and not math.isnan(time):
+            insort(self._times, (time, self._count, node.uuid))
+        self._count += 1
+
+    def find(self, node: Node) -> str | None:
+        """The newest main-thread line that is not later than the orphan and at most five seconds
+        older; None when there is none: the line is a root then."""
+        own = seconds(node.timestamp)
+        if math.isnan(own):
+            return None
+        first = bisect_left(self._times, (own - BRIDGE_SECONDS - 1, 0, ""))
+        last = bisect_right(self._times, (own, self._count, ""))
+        near = (
+            (place, uuid)
+            for time, place, uuid in self._times[first:last]
+            if 0 <= own - time <= BRIDGE_SECONDS and uuid != node.uuid
+        )
+        return max(near, default=(0, None))[1]
 
 
 def seconds(timestamp: str) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from foldlog.cli.formats import default_locations, detect, export_lines, import_path
-from foldlog.eventstore import EventStore, SourceError
+from foldlog.eventstore import EventDraft, EventStore, SourceError
 from tests.formats.claude_code.cases import CLAUDE, exported, imported, lines_of, report_of
 
 AGENTS = CLAUDE / "gen_v197_subagents"
@@ -357,6 +357,20 @@ class TestTwoImporters:
         assert report.new == 0
         assert report.events == theirs.last("omp_small_2.1.205")
         assert all(verdict.ok for verdict in theirs.verify())
+
+    def test_it_is_tried_for_as_long_as_a_big_file_takes(self, tmp_path: Path) -> None:
+        path = CLAUDE / "omp_small_2.1.205.jsonl"
+        mine, theirs = EventStore(tmp_path / "s.db"), EventStore(tmp_path / "s.db")
+        append, pauses = mine.append, iter(range(10))
+
+        def interrupted(session: str, *args: Any, **options: Any) -> Any:
+            if next(pauses, None) is not None:
+                theirs.append(session, [EventDraft("note.made")])
+            return append(session, *args, **options)
+
+        mine.append = interrupted  # type: ignore[method-assign]
+        assert report_of(mine, path).rejected == ()
+        assert report_of(theirs, path).new == 0
 
 
 class TestUnreadable:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from foldlog.cli.formats.claude_code import tree
 from foldlog.cli.formats.claude_code.resume import (
     LastPrompt,
     Turn,
@@ -19,7 +22,7 @@ from foldlog.cli.formats.claude_code.resume import (
     turns,
     walk,
 )
-from foldlog.cli.formats.claude_code.tree import Node, bridge, index, node_of
+from foldlog.cli.formats.claude_code.tree import Bridges, Node, index, node_of, seconds
 from tests.formats.claude_code.cases import PROBES, lines_of
 
 
@@ -117,10 +120,20 @@ class TestMissingParents:
     def test_a_sidechain_is_no_bridge(self) -> None:
         at = "2026-11-20T10:00:01.000Z"
         main, side = node("1", None, timestamp=at), node("2", None, timestamp=at, sidechain=True)
-        assert bridge(node("3", "gone", timestamp=at), [main, side]) == "1"
+        assert Bridges([main, side]).find(node("3", "gone", timestamp=at)) == "1"
 
     def test_a_line_without_a_time_is_a_root(self) -> None:
-        assert bridge(node("3", "gone"), [node("1", None)]) is None
+        assert Bridges([node("1", None)]).find(node("3", "gone")) is None
+
+    def test_each_time_is_read_a_few_times_however_many_gaps_there_are(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read: list[str] = []
+        monkeypatch.setattr(tree, "seconds", lambda time: read.append(time) or seconds(time))
+        times = [f"2026-11-20T{n // 60:02}:{n % 60:02}:00Z" for n in range(300)]
+        nodes = [node(str(n), f"gone {n}", timestamp=time) for n, time in enumerate(times)]
+        assert len(resume(nodes)) == 1
+        assert len(read) <= 4 * len(nodes)
 
 
 class TestCompaction:
