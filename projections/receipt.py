@@ -8,11 +8,15 @@ from foldlog.projections.render import render
 from foldlog.projections.view import View
 
 
-def receipt(view: View) -> EventDraft:
-    """The ``snapshot.taken`` of a view: its version, its digest and its pieces."""
+def receipt(view: View, proof: str | None = None) -> EventDraft:
+    """The ``snapshot.taken`` of a view: its version, its digest and its pieces.
+
+    Args:
+        proof: The digest, where it is known.
+    """
     pieces = [
         {"first": piece.first, "last": piece.last, "edit": piece.edit, **piece.shown.to_json()}
         for piece in view.pieces
     ]
-    data = {"version": view.version, "digest": digest(render(view, open="keep"))}
+    data = {"version": view.version, "digest": proof or digest(render(view, open="keep"))}
     return EventDraft("snapshot.taken", {**data, "pieces": pieces})

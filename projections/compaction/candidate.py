@@ -13,7 +13,6 @@ from foldlog.projections.compaction.errors import CandidateRefused, Refusal
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.edits import check_edit
 from foldlog.projections.messages_api import check
-from foldlog.projections.render import render
 from foldlog.projections.view import View
 
 
@@ -78,16 +77,13 @@ def _is_enough(before: Window, after: Window, asked: Summarize) -> None:
 
 def _breaks_rule(before: Window, after: Window) -> Iterator[str]:
     """Rules that the view as it is does not break already."""
-    broken = Counter(violation.rule for violation in _violations(before))
-    for violation in _violations(after):
+    violations = check(after.rendered)
+    broken = Counter(v.rule for v in check(before.rendered)) if violations else Counter[str]()
+    for violation in violations:
         broken[violation.rule] -= 1
         if broken[violation.rule] < 0:
             place = f"message {violation.message_index}"
             yield f"the API would not take {place}: {violation.text}. Nothing was recorded."
-
-
-def _violations(window: Window) -> list[Any]:
-    return check(render(window.view, open="recover", model=window.budget.model))
 
 
 def _hides_request(before: Window, after: Window) -> Iterator[str]:

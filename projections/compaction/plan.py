@@ -22,10 +22,8 @@ from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.sound import refuse_unsound
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.digest import digest
 from foldlog.projections.lineage import Range
 from foldlog.projections.receipt import receipt
-from foldlog.projections.render import render
 from foldlog.projections.view import View
 
 Level: TypeAlias = Literal["fine", "warn", "block"]
@@ -111,7 +109,7 @@ class Plan:
 
         Handles in the texts of a plan name its version: the one behind the view's.
         """
-        return receipt(self.before.view)
+        return receipt(self.before.view, self.before.digest)
 
     def edits(self) -> list[EventDraft]:
         """The drafts of the free edits, and of what they put before the model once more."""
@@ -154,9 +152,10 @@ class Plan:
             CandidateRefused: It must not be recorded; the error says why.
         """
         view = view or self.before.view
-        after = view.then(drafts)
         check_foldable(view, drafts)
-        window = self.policy.reading().edited(self.before, after)
+        window = self.after
+        if self.summarize is not None:
+            window = self.policy.reading().edited(self.after, view.then(drafts))
         judge(self.before, window, self.summarize)
         return window
 
@@ -258,13 +257,12 @@ def plan(
 
 def measured(before: Window, after: Window) -> dict[str, Any]:
     """What an edit saves and costs, and the digests that prove what it did."""
-    old, new = render(before.view, open="keep"), render(after.view, open="keep")
     return {
         "tokens_before": before.tokens,
         "tokens_after": after.tokens,
         "price": edit_price(before, after).to_json(),
-        "digest_before": digest(old),
-        "digest_after": digest(new),
+        "digest_before": before.digest,
+        "digest_after": after.digest,
     }
 
 

@@ -16,7 +16,7 @@ from foldlog.projections.compaction.parts import Part, server_pairs, speaks
 from foldlog.projections.exchanges import bonds, loop_bonds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """A stretch that is never cut.
 

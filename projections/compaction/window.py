@@ -21,6 +21,7 @@ from foldlog.projections.compaction.parts import Part, speaks
 from foldlog.projections.compaction.saved import result_file, transcript_file
 from foldlog.projections.compaction.steps import Step, steps_of
 from foldlog.projections.compaction.units import CHARS_A_TOKEN, TOKENS, Unit
+from foldlog.projections.digest import digest
 from foldlog.projections.lineage import Lineage, Range
 from foldlog.projections.render import render
 from foldlog.projections.replies import joined, waiting
@@ -123,8 +124,9 @@ class Window:
         return self._measured(part, self.unit)
 
     def size_of_step(self, step: Step) -> int:
-        """What a step takes."""
-        return sum(map(self.size_of, step.parts))
+        """What a step takes, its messages' frames included."""
+        frames = self._scaled(self.unit, self.unit.message * step.messages)
+        return frames + sum(map(self.size_of, step.parts))
 
     @cached_property
     def _rate(self) -> float:
@@ -278,9 +280,19 @@ class Window:
         """Where all that is seen now can be found; and the file that should be there."""
         if self._folder is None:
             return self.handle(self.receipt), ()
-        messages = render(self.view, open="keep")["messages"]
+        messages = self.rendered["messages"]
         file = transcript_file(self._folder, self.view.session, self.receipt, messages)
         return file.path, (file,)
+
+    @cached_property
+    def rendered(self) -> dict[str, Any]:
+        """The request that shows the view, calls that wait left as they are."""
+        return render(self.view, open="keep")
+
+    @cached_property
+    def digest(self) -> str:
+        """Its digest."""
+        return digest(self.rendered)
 
     @property
     def receipt(self) -> int:

@@ -195,9 +195,9 @@ class SummarizeHistory(Rule):
 
     def _verbatim(self, window: Window, steps: Sequence[Step]) -> Collection[Step]:
         """The steps that stay as they are, though they are old."""
-        kept: list[Step] = []
+        kept: set[Step] = set()
         if self.request == "keep":
-            kept += [s for s in steps if not s.stands_in and window.shows_request(s.parts)]
+            kept |= {s for s in steps if not s.stands_in and window.shows_request(s.parts)}
         if self.user_messages is not None:
             spoken = [step for step in steps if step.spoken and step not in kept]
             first = spoken[:1] if self.first_message else []
@@ -206,7 +206,7 @@ class SummarizeHistory(Rule):
                 left -= window.size_of_step(step)
                 if left < 0:
                     break
-                kept.append(step)
+                kept.add(step)
         return kept
 
     def _frame(self, window: Window, quotes: bool) -> str:
