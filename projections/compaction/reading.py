@@ -75,6 +75,7 @@ class Reading:
         self._messages = Messages()
         self._sizes = {self.unit.name: 0}
         self._live: Counter[str] = Counter()
+        self._replies = 0
         self._turns = 0
         self._last_reply = -1
         self._spoken: int | None = None
@@ -94,8 +95,9 @@ class Reading:
             number = self._messages.number(part.item)
             self._parts.append(part)
             self._numbers.append(number)
-            if part.is_reply:
-                self._last_reply = max(self._last_reply, number)
+            if part.is_reply and number > self._last_reply:
+                self._last_reply = number
+                self._replies += 1
             if part.shown.kind != "cleared":
                 self._live.update(self._messages.tools.get(call, "") for call in part.calls)
             self._turns += speaks(part.event)
@@ -109,6 +111,7 @@ class Reading:
         return Tally(
             len(self._parts),
             self._messages.count,
+            self._replies,
             sizes,
             live,
             self._turns,

@@ -24,12 +24,14 @@ class Step:
         start: The index of its first part in the window.
         parts: Its parts, in the order of the lineage.
         messages: How many messages begin in it.
+        replies: How many of those the model wrote.
         open: Whether a call in it waits for its result.
     """
 
     start: int
     parts: tuple[Part, ...]
     messages: int
+    replies: int
     open: bool = False
 
     @property
@@ -76,7 +78,8 @@ def steps_of(parts: Sequence[Part], numbers: Sequence[int], waiting: set[int]) -
         seen |= fresh
         stretch = tuple(parts[start:end])
         is_open = any(part.version in waiting for part in stretch)
-        steps.append(Step(start, stretch, len(fresh), is_open))
+        replies = {n for n, p in zip(numbers[start:end], stretch, strict=True) if p.is_reply}
+        steps.append(Step(start, stretch, len(fresh), len(fresh & replies), is_open))
     return tuple(steps)
 
 

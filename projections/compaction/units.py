@@ -33,13 +33,19 @@ class Unit:
         name: As a policy names it.
         item: The size of an item's content.
         message: What each message adds.
+        reply: What a message of the model adds beyond that.
         tokens: Whether it estimates tokens: then the whole is what the API counted, where it did.
     """
 
     name: str
     item: Callable[[Item], int]
     message: int
+    reply: int = 0
     tokens: bool = False
+
+    def frames(self, messages: int, replies: int) -> int:
+        """What so many messages add, some of them being the model's."""
+        return self.message * messages + self.reply * replies
 
 
 def dumped(value: Json) -> str:
@@ -83,8 +89,14 @@ CHARACTERS = Unit(
     "characters",
     lambda item: _listed(item.content, len),
     len('{"role": "user", "content": }') + SEPARATOR,
+    len("assistant") - len("user"),
 )
-BYTES = Unit("bytes", lambda item: _listed(item.content, _bytes), CHARACTERS.message)
+BYTES = Unit(
+    "bytes",
+    lambda item: _listed(item.content, _bytes),
+    CHARACTERS.message,
+    CHARACTERS.reply,
+)
 QUARTERS = Unit("quarters", lambda item: int(_quarters(item.content) * 4 / 3), 0, tokens=True)
 
 UNITS = {unit.name: unit for unit in (TOKENS, CHARACTERS, BYTES, QUARTERS)}

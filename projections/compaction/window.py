@@ -40,6 +40,7 @@ class Tally:
     Attributes:
         parts: How many parts are visible.
         messages: How many messages they form, before roles are merged.
+        replies: How many of those the model wrote.
         sizes: What all parts take, in the units that were counted.
         live: How many results of each tool are seen in some part of their own content.
         turns: How many of them a person said.
@@ -49,6 +50,7 @@ class Tally:
 
     parts: int
     messages: int
+    replies: int
     sizes: dict[str, int]
     live: Counter[str]
     turns: int
@@ -125,7 +127,7 @@ class Window:
 
     def size_of_step(self, step: Step) -> int:
         """What a step takes, its messages' frames included."""
-        frames = self._scaled(self.unit, self.unit.message * step.messages)
+        frames = self._scaled(self.unit, self.unit.frames(step.messages, step.replies))
         return frames + sum(map(self.size_of, step.parts))
 
     @cached_property
@@ -146,7 +148,10 @@ class Window:
     def _summed(self, unit: Unit) -> int:
         known = self.tally.sizes.get(unit.name)
         total = sum(part.size(unit) for part in self.parts) if known is None else known
-        return total + unit.message * self.messages
+        return total + self._frames(unit)
+
+    def _frames(self, unit: Unit) -> int:
+        return unit.frames(self.tally.messages, self.tally.replies)
 
     def _freed(self, unit: Unit) -> int:
         """What the edits since the window before took away."""
@@ -154,7 +159,8 @@ class Window:
         old, new = set(self._before.parts), set(self.parts)
         gone = sum(self._measured(part, unit) for part in old - new)
         come = sum(self._measured(part, unit) for part in new - old)
-        return gone - come + unit.message * (self._before.messages - self.messages)
+        frames = self._before._frames(unit) - self._frames(unit)
+        return gone - come + self._scaled(unit, frames)
 
     def _measured(self, part: Part, unit: Unit) -> int:
         return self._scaled(unit, part.size(unit))
@@ -179,6 +185,14 @@ class Window:
     def parts(self) -> tuple[Part, ...]:
         """What is visible, in the order of the lineage."""
         return tuple(self._parts[: self.tally.parts])
+
+    @property
+    def by_message(self) -> list[list[Part]]:
+        """The parts of each message, in the order in which the messages begin."""
+        found: dict[int, list[Part]] = {}
+        for part, number in zip(self.parts, self._numbers, strict=False):
+            found.setdefault(number, []).append(part)
+        return [found[number] for number in sorted(found)]
 
     @cached_property
     def results(self) -> tuple[Part, ...]:

@@ -42,7 +42,7 @@ class SummarizeHistory(Rule):
         request: The active request is kept in its place, or quoted in the summary's frame. Where it
             is seen only within what is summarized, it is quoted.
         place: Where the summary stands: at the first or the last of what it stands for.
-        whole: It means to take what the model has not read yet.
+        whole: It means to take what the model has not read yet; where all would stay, it takes all.
         label: What it is called.
         frame: The text around it: ``{summary}`` or ``{summary_json}``, ``{request}``, ``{path}``,
             ``{label}``.
@@ -186,7 +186,8 @@ class SummarizeHistory(Rule):
             turns=self.keep_turns,
             at_turn=self.at_turn,
         )
-        return tail.start(window)
+        start = tail.start(window)
+        return len(window.steps) if self.whole and not start else start
 
     def _counts(self) -> bool:
         """Whether what stays is counted, not as large as may be."""
