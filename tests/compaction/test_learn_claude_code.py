@@ -148,7 +148,7 @@ def talks(draw: DrawFn, most: int = 40) -> list[Event]:
     The first message is long, so that a summary of it all is always shorter.
     """
     sizes = st.sampled_from([3, 100, 119, 121, 900, 3_000, 9_000, 31_000, 49_000])
-    events = log(user(words(800, 1)))
+    events = log(user(words(2_000, 1)), assistant("Hello."), user(words(30, 2)))
     for number in range(draw(st.integers(1, most))):
         if draw(st.integers(0, 4)) == 0:
             events = later(events, assistant("Done."), user(words(30, 100 + number)))

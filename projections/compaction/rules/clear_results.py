@@ -107,7 +107,7 @@ class ClearResults(Rule):
         pool = [part for part in window.results if self._is_meant(window, part)]
         if self.keep_among == "read":
             pool = [part for part in pool if window.seen(part)]
-        for part in self._old(window, pool[: len(pool) - self.keep] if self.keep else pool):
+        for part in self._old(window, pool[: -self.keep] if self.keep else pool):
             live = part.shown.kind != "cleared" and part.length > self.floor
             stays = part.is_error and not self.errors
             if live and not stays and window.seen(part) and window.may_change(part):

@@ -35,7 +35,7 @@ class StripMedia(Rule):
             return None
         changes = Changes(window)
         holding = [part for part in window.parts if part.whole and part.has_media]
-        for part in holding[: len(holding) - self.keep] if self.keep else holding:
+        for part in holding[: -self.keep] if self.keep else holding:
             if window.seen(part) and window.may_change(part):
                 changes.show(part, _without_media(part))
         return changes.edits("images and documents that were looked at")
