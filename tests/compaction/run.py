@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from foldlog.eventstore.events import Event
-from foldlog.projections.compaction import Budget, Plan, Policy, Window, plan
+from foldlog.projections.compaction import (
+    Budget,
+    Decision,
+    Edits,
+    Plan,
+    Policy,
+    Reading,
+    Window,
+    plan,
+)
+from foldlog.projections.compaction.decision import Entry
+from foldlog.projections.compaction.rules import Rule
+from foldlog.projections.compaction.units import UNITS
 from foldlog.projections.view import View, project
 from tests.projections.build import later
 
@@ -47,3 +59,24 @@ def settled(
 def window(view: View, policy: Policy, budget: Budget | None = None) -> Window:
     """The window that a policy's rules look at."""
     return policy.reading().window(view, budget or Budget())
+
+
+def rule(kind: str, **given: object) -> Rule:
+    """A rule as a policy would name it."""
+    return Policy.read({"name": "test", "rules": [{"rule": kind, **given}]}).rules[0]
+
+
+def seen_by(events: list[Event], *, unit: str = "tokens", **budget: object) -> Window:
+    """The window of a log, in a unit, under a budget."""
+    return Reading(UNITS[unit]).window(project(events), Budget(**budget))  # type: ignore[arg-type]
+
+
+def edits(decision: Decision) -> list[Entry]:
+    """What a rule decided to show differently; nothing where it decided nothing."""
+    assert decision is None or isinstance(decision, Edits)
+    return list(decision.edits) if decision else []
+
+
+def touched(decision: Decision) -> list[int]:
+    """The versions at which its entries begin."""
+    return [entry["first"] for entry in edits(decision)]
