@@ -33,7 +33,7 @@ def safe_name(name: str) -> str:
     A name that had to be changed is told from others by its digest.
     """
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:NAME].lstrip(".")
-    if safe == name:
+    if safe and safe == name:
         return safe
     return "-".join(filter(None, (safe, sha256(name.encode("utf-8", "replace")).hexdigest()[:8])))
 
