@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
@@ -146,16 +147,22 @@ def _kill_myself() -> None:
 
 
 def write_shared(path: str, me: str, count: str) -> None:
-    """Append to a session of its own and, with expected versions, to one for all; tell what."""
+    """Append to a session of its own and, with expected versions, to one for all; tell what.
+
+    All look at the shared session before any of them appends: so all but one are in for a conflict.
+    """
     listen()
     conflicts, recorded = 0, list[Event]()
     with EventStore(path, synchronous="NORMAL") as store:
+        last = store.last("shared")
+        say(last)
+        listen()
         for n in range(int(count)):
-            last = store.last("shared")
             recorded += store.append(me, [said(f"{me} {n}")], expected=n)
             while True:
                 try:
                     recorded += store.append("shared", [said(f"{me} shared {n}")], expected=last)
+                    last = recorded[-1].version
                     break
                 except VersionConflict as conflict:
                     conflicts += 1
@@ -189,9 +196,11 @@ def use_as_nobody(path: str) -> None:
     Root may write anywhere, so root becomes ``nobody`` first; what is imported late is imported
     before that, since nobody may not see where it stands.
     """
-    with EventStore(":memory:") as store:
-        store.append("s", [said("message")])
-        _use(store)
+    with TemporaryDirectory() as folder:
+        warm = f"{folder}/warm.db"
+        with EventStore(warm) as store:
+            store.append("s", [said("message")])
+        _read(warm)
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(65534)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import pytest
 
@@ -284,6 +285,33 @@ class TestPermissions:
             for suffix in ("", "-wal", "-shm")
         }
         assert set(files.values()) == {0o600}
+
+
+class TestDurability:
+    """https://sqlite.org/pragma.html#pragma_synchronous says what the settings promise."""
+
+    @pytest.mark.parametrize(("name", "number"), [("FULL", 2), ("NORMAL", 1)])
+    def test_an_append_is_on_disk_when_it_returns(
+        self, tmp_path: Path, name: Literal["FULL", "NORMAL"], number: int
+    ) -> None:
+        with EventStore(tmp_path / "sessions.db", synchronous=name) as store:
+            assert store.db.execute("PRAGMA synchronous").fetchone() == (number,)
+            assert store.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+    def test_that_is_so_unless_one_asks_for_less(self, store_file: Path) -> None:
+        with EventStore(store_file) as store:
+            assert store.db.execute("PRAGMA synchronous").fetchone() == (2,)
+
+    def test_what_was_acknowledged_stands_in_the_log(self, tmp_path: Path) -> None:
+        """Not in this process: another one reads it from the files as they are."""
+        with EventStore(tmp_path / "sessions.db") as store:
+            for number in range(1, 4):
+                store.append("s", talk(1))
+                copy = tmp_path / f"copy-{number}.db"
+                for suffix in ("", "-wal"):
+                    shutil.copy(f"{store.path}{suffix}", f"{copy}{suffix}")
+                with EventStore(copy) as other:
+                    assert other.last("s") == number
 
 
 class TestNames:

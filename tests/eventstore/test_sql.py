@@ -207,7 +207,8 @@ class TestOtherPrograms:
         """The real program finds the functions through its entry points."""
         environment = dict(os.environ)
         if not _is_installed():
-            environment["PYTHONPATH"] = os.pathsep.join([str(_metadata(tmp_path)), str(ROOT)])
+            paths = [str(_metadata(tmp_path)), str(ROOT), environment.get("PYTHONPATH", "")]
+            environment["PYTHONPATH"] = os.pathsep.join(paths)
         outcome = subprocess.run(
             [sys.executable, "-m", "sqlite_utils", "query", closed, self.SQL],
             env=environment,
