@@ -11,7 +11,18 @@ from benchmarks.machine import facts
 from benchmarks.run import FULL, HERE, QUICK, Failed, Run
 from benchmarks.table import Report, markdown, write
 
-PARTS = ("append", "bulk", "resume", "read", "concurrency", "disk", "startup", "import", "fold")
+PARTS = (
+    "append",
+    "bulk",
+    "resume",
+    "read",
+    "concurrency",
+    "disk",
+    "startup",
+    "import",
+    "fold",
+    "prepare",
+)
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks import corpus
-from benchmarks.parts import append, bulk, fold, resume
+from benchmarks import corpus, kit
+from benchmarks.parts import append, bulk, fold, prepare, resume
 from benchmarks.stores import find
 from foldlog import EventStore, Session, render
 
@@ -62,3 +62,22 @@ def test_short_and_long_sessions_show_the_same_view(tmp_path: Path) -> None:
 def test_every_history_can_be_folded(history: str, tmp_path: Path) -> None:
     fold.build(tmp_path, history, 300)
     assert fold.pieces(tmp_path)["pieces"] > 0
+
+
+def test_preparing_decides_only_where_it_is_said_to(tmp_path: Path) -> None:
+    prepare.build(tmp_path, 200)
+    prepare.idle(tmp_path)
+    with EventStore(tmp_path / "foldlog.db") as store:
+        assert list(store.read("s", types=("view.edited",))) == []
+    assert prepare.deciding(tmp_path, 8_000)["edits"]
+
+
+def test_the_kit_is_given_what_the_model_sees(tmp_path: Path) -> None:
+    session = Session(EventStore(":memory:"), "s")
+    for n in range(40):
+        session.user(f"Never touch number {n}, it costs {n}00 dollars.")
+        session.assistant("Understood.")
+    fork, text = kit.fitted(session, 1_600)
+    assert len(text) <= 1_600
+    assert text == kit.told(fork.view())
+    assert "Never touch number" in text
