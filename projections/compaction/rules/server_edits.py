@@ -11,7 +11,7 @@ from foldlog.projections.compaction.rules.base import Rule
 from foldlog.projections.compaction.window import Window
 
 PARAMETERS = ("context_management", "compaction")
-"""What a request can ask for; not both in one (MESSAGES_API, compaction)."""
+"""What a request can ask for; not both in one (Claude Messages API, compaction)."""
 
 
 LEAST = {"compact_20260112": 50_000}
