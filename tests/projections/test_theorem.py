@@ -18,7 +18,7 @@ from tests.projections.logs import logs
 
 
 def lineage_by_definition(events: list[Event]) -> list[list[int]]:
-    """``L(0) … L(n)``, written down as DESIGN gives it: slow and obvious."""
+    """``L(0) … L(n)``, written down as docs/concepts.md gives it: slow and obvious."""
     lineages: list[list[int]] = [[]]
     for event in events:
         base = lineages[-1]
