@@ -75,13 +75,19 @@ def thinking_last(items: list[Item], mending: Mending) -> list[Item]:
 def empty_messages(items: list[Item], mending: Mending) -> list[Item]:
     """Take empty items away; fill a user message that would vanish with them.
 
-    So the messages on both sides of it stay two.
+    So the messages on both sides of it stay two. At the end, behind calls that wait for their
+    results, it vanishes: nobody has spoken there.
     """
     spoken = [item for item in items if item.role != "assistant" or item.content]
     kept: list[Item] = []
     for is_reply, group in groupby(spoken, lambda item: item.role == "assistant"):
         turn = list(group)
-        kept.extend(turn if is_reply else _user_turn(turn, mending))
+        if is_reply:
+            kept.extend(turn)
+        elif mending.waiting and turn[-1] is spoken[-1]:
+            kept.extend(item for item in turn if item.content)
+        else:
+            kept.extend(_user_turn(turn, mending))
     return kept
 
 

@@ -64,6 +64,12 @@ class TestResults:
         ]
         assert found == [("orphan_result", 3), ("empty_message", 3)]
 
+    def test_orphan_result_behind_a_server_tool_that_still_works(self) -> None:
+        search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+        messages, found = mended(user("U1"), assistant(search), result("t9"))
+        assert messages == [("user", "U1"), ("assistant", [search])]
+        assert found == [("orphan_result", 3)]
+
     def test_a_result_before_its_call_is_an_orphan(self) -> None:
         messages, found = mended(user("U1"), result("t1"), assistant("A", call("t1")), user("U2"))
         assert messages == [("user", "U1"), ("assistant", [text("A")]), ("user", "U2")]
