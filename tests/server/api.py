@@ -254,7 +254,7 @@ class Api:
         """The reply's blocks, signed and as long as there is room for, and why it ends."""
         assert received.figures is not None
         asked, left = received.body["max_tokens"], model.window - received.figures.total
-        said, _, short = cut(self._named(turn.content), min(asked, left))
+        said, short = cut(self._named(turn.content), min(asked, left))
         content = signed_reply([*made, *said], ending(received.call), model.id, self._id("msg"))
         if any(block["type"] in THINKING for block in said):
             calls = (block["id"] for block in said if block["type"] == "tool_use")

@@ -74,22 +74,17 @@ def stop_of(content: Iterable[Block]) -> str:
     return "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
 
 
-def cut(content: Iterable[Block], room: int) -> tuple[list[Block], int, bool]:
-    """What fits into some tokens: the blocks, their tokens, and whether something was cut off."""
+def cut(content: Iterable[Block], room: int) -> tuple[list[Block], bool]:
+    """The blocks that fit into some tokens, and whether something was cut off."""
     kept: list[Block] = []
-    used = 0
     for block in content:
-        own = block_tokens(block)
-        if used + own <= room:
+        left = room - sum(map(block_tokens, kept))
+        if block_tokens(block) <= left:
             kept.append(block)
-            used += own
             continue
-        if block["type"] == "text" and room > used:
-            words = _shortened(block["text"], room - used)
-            kept += [{**block, "text": words}] if words.strip() else []
-            used += text_tokens(words)
-        return kept, used, True
-    return kept, used, False
+        words = _shortened(block["text"], left) if block["type"] == "text" and left > 0 else ""
+        return kept + ([{**block, "text": words}] if words.strip() else []), True
+    return kept, False
 
 
 def _shortened(text: str, room: int) -> str:

@@ -66,9 +66,10 @@ class TestReading:
         assert second.minutes > 1_000
 
     def test_another_model_has_a_cache_of_its_own(self, cache: PromptCache) -> None:
-        paid(cache, u(marked()))
-        other = cache.use(Call({"messages": [u(marked())]}), MODELS["claude-sonnet-5"], 0)
-        assert other.read == 0
+        long = Call({"messages": [u(marked(2 * LONG))]})
+        cache.use(long, MODEL, 0)
+        assert cache.use(long, MODELS["claude-sonnet-5"], 0).read == 0
+        assert cache.use(long, MODEL, 0).read == count(long)
 
     def test_short_prefixes_are_not_cached(self, cache: PromptCache) -> None:
         short = "word " * (MODEL.least_cached - 50)
@@ -94,6 +95,11 @@ class TestLifetime:
         assert paid(cache, u(marked()), now=299).read > 0
         assert paid(cache, u(marked()), now=598).read > 0
         assert paid(cache, u(marked()), now=899).read == 0
+
+    def test_also_when_it_was_used_for_a_longer_prefix(self, cache: PromptCache) -> None:
+        paid(cache, u(marked()), now=0)
+        assert paid(cache, u(text(LONG), marked("more")), now=299).read > 0
+        assert paid(cache, u(marked()), now=598).read > 0
 
     def test_an_hour_where_asked_for(self, cache: PromptCache) -> None:
         first = paid(cache, u(marked(mark=HOUR)), now=0)

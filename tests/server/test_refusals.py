@@ -203,6 +203,14 @@ class TestCodes:
         assert send(api, u(), s(removal), tools=[tool]).stop_reason == "end_turn"
 
 
+class TestMarks:
+    def test_the_one_on_the_request_counts(self, api: Server) -> None:
+        four = u(*[text(**MARK)] * 4)
+        assert send(api, four)
+        with pytest.raises(anthropic.BadRequestError, match="Found 5"):
+            send(api, four, **MARK)
+
+
 class TestModels:
     def test_newer_models_refuse_prefill(self, api: Server) -> None:
         with pytest.raises(anthropic.BadRequestError, match="does not support assistant message"):
@@ -308,6 +316,12 @@ class TestOverflow:
         api.script(reply("word " * 3_000))
         message = send(api, u(), max_tokens=50)
         assert (message.stop_reason, message.usage.output_tokens <= 51) == ("max_tokens", True)
+
+    def test_blocks_share_what_is_allowed(self, api: Server) -> None:
+        api.script(reply("word " * 30, "word " * 30, "word " * 30))
+        message = send(api, u(), max_tokens=50)
+        assert message.usage.output_tokens == 51
+        assert [block["text"].count("word") for block in wire(message)] == [30, 20]
 
 
 class TestCounting:

@@ -228,6 +228,15 @@ class TestLearning:
         assert counted(*changed).rates.scale == 1.0
         assert counted(*drafts).rates.scale > 1.2
 
+    def test_nothing_is_learned_across_what_is_not_seen_any_more(self) -> None:
+        taken = round(3 * estimate(CODE))
+        talk = (said("A", id="m1", usage=used(900, 10)), user(CODE), user(CODE), user(CODE))
+        then = said("B", id="m2", usage=used(910 + taken))
+        assert counted(user("Go."), *talk, then).rates.scale == pytest.approx(1, rel=0.02)
+        for kind in ({"shown": "hidden"}, {"shown": "marker", "text": "[gone]"}):
+            gone = edit({"first": 4, "last": 5, **kind})
+            assert counted(user("Go."), *talk, then, gone).rates.scale == 1.0
+
     def test_another_model_has_another_tokenizer(self) -> None:
         first, reply_to_it, second, reply_to_that = self.turns(CODE, 2.0, count=2)
         other = EventDraft("message.assistant", {**reply_to_that.data, "model": "claude-opus-5"})

@@ -162,6 +162,12 @@ class TestOfAnEdit:
         assert price.removed == pytest.approx(whole * 0.6, rel=0.1)
         assert price.behind == pytest.approx(whole * 0.4, rel=0.15)
 
+    def test_what_stands_before_it_is_read_as_before(self, store: EventStore) -> None:
+        session = worked(store, 40, words=40)
+        self.priced(session, keep=8)
+        price = self.priced(session, keep=4)
+        assert 0 < price.behind < 0.6 * Reading().window(session.view(), Budget()).tokens
+
     def test_it_knows_the_model_and_the_cache(self, store: EventStore) -> None:
         price = self.priced(worked(store, 5), keep=1)
         assert (price.write, price.read) == (1.25, 0.05)
