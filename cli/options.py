@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -50,13 +52,24 @@ class When(click.ParamType[datetime]):
             return value
         text = str(value).strip()
         if text[:-1].isdecimal() and text[-1:] in AGO:
-            return datetime.now(UTC) - timedelta(**{AGO[text[-1]]: int(text[:-1])})
+            with suppress(OverflowError, ValueError):  # longer ago than there are years
+                return datetime.now(UTC) - timedelta(**{AGO[text[-1]]: int(text[:-1])})
         from foldlog.projections.address import moment
 
         found = moment(text)
         if found is None:
             self.fail(f"{text!r} is no time. Write 2026-11-29, 2026-11-29T14:05 or 7d.", param, ctx)
         return found
+
+
+class Count(click.IntRange):
+    """How many at most; more than can be counted is all of them."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        return min(int(super().convert(value, param, ctx)), sys.maxsize)
 
 
 session_argument = click.argument("session", type=SessionName())
@@ -70,7 +83,7 @@ json_option = click.option(
 def period_options(function: F) -> F:
     """``--since``, ``--until`` and ``--limit``, as all listing commands have them."""
     for option in (
-        click.option("--limit", type=click.IntRange(min=1), metavar="N", help="No more than N."),
+        click.option("--limit", type=Count(), metavar="N", help="No more than N."),
         click.option("--until", type=When(), help="Only up to this time."),
         click.option("--since", type=When(), help="Only from this time on (2026-11-29, 12h, 7d)."),
     ):

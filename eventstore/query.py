@@ -107,7 +107,7 @@ def run(connection: sqlite3.Connection, sql: str) -> tuple[list[str], Iterator[t
     connection.set_progress_handler(_go_on, STEPS)
     try:
         cursor = connection.execute(sql)
-    except (sqlite3.Error, sqlite3.Warning) as error:
+    except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
         connection.close()
         raise _failed(error, " One statement that reads is run, nothing else.") from error
     if cursor.description is None:

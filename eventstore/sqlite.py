@@ -83,20 +83,20 @@ class Connection:
         with translated(path):
             self.db = _connect(self.path, create=create, read_only=read_only)
             try:
-                self._prepare(synchronous)
+                self._prepare(synchronous, create=create and not read_only)
             except BaseException:
                 self.db.close()
                 raise
 
-    def _prepare(self, synchronous: Synchronous) -> None:
+    def _prepare(self, synchronous: Synchronous, *, create: bool) -> None:
         version = self._patiently(lambda: _identity(self.db, self.path))
+        if version == 0 and not create and self.path != MEMORY:
+            raise NotAStore(f"{self.path} is empty: there is no store in it to read.")
         if not self.read_only:
             self._patiently(lambda: self.db.execute("PRAGMA journal_mode = WAL").fetchone())
             self.db.execute(f"PRAGMA synchronous = {synchronous}")
             if version < schema.SCHEMA_VERSION:
                 self._migrate()
-        elif version == 0:
-            raise NotAStore(f"{self.path} is empty: there is no store in it to read.")
         elif version < schema.SCHEMA_VERSION:
             raise ReadOnlyStore(
                 f"{self.path} has schema {version} and must be brought to {schema.SCHEMA_VERSION}"
@@ -153,6 +153,8 @@ class Connection:
         with self.reading() as db:
             try:
                 return db.execute(sql, arguments).fetchall()
+            except UnicodeEncodeError:
+                return []  # a name with a lone surrogate: no column holds one
             except sqlite3.OperationalError as error:
                 if "decode to UTF-8" in str(error):
                     return self._rows_with_broken_text(sql, arguments)

@@ -43,7 +43,7 @@ def resolve(store: EventStore, session: str, name: int | str) -> int:
             f"no session is called {session!r}. `foldlog sessions` lists what there is."
         )
     text = str(name).strip()
-    if re.fullmatch(r"-?[0-9]+", text):
+    if re.fullmatch(r"-?[0-9]{1,18}", text):
         return _numbered(session, int(text), last)
     if text == "head":
         return last

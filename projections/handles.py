@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass
 
 PREFIX = "foldlog:"
-_HANDLE = re.compile(rf"{PREFIX}(?P<session>.+)/(?P<version>[^/#]+)(?:#(?P<block>[1-9][0-9]*))?")
+_HANDLE = re.compile(
+    PREFIX + r"(?P<session>.+)/(?P<version>[^/#]+)(?:#(?P<block>[1-9][0-9]{,17}))?"
+)
 
 
 @dataclass(frozen=True, slots=True)

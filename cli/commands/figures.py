@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,8 @@ def _json_cell(value: Any) -> Any:
     """Bytes as sqlite-utils writes them in JSON."""
     if isinstance(value, bytes):
         return {"$base64": True, "encoded": b64encode(value).decode()}
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has no infinity
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def _handle(name: str, version: str | None) -> Handle:
     if handle is not None:
         raise click.UsageError("a handle names its version itself.")
     number, _, block = version.partition("#")
-    if block and not (block.isdecimal() and int(block)):
+    if block and not re.fullmatch("0*[1-9][0-9]{,17}", block):
         raise click.UsageError(f"{version!r} names no block: blocks are #1, #2 and so on.")
     return Handle(name, number, int(block) if block else None)
 
