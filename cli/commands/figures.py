@@ -12,6 +12,7 @@ import click
 
 from foldlog.cli.options import SessionName, json_option
 from foldlog.cli.output import Cell, Column, print_json, print_lines, styled, table
+from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore
 from foldlog.projections.statistics import Statistics, Usage, statistics
@@ -55,7 +56,8 @@ def _about(store: EventStore) -> dict[str, Any]:
 
 def _pages(about: dict[str, Any], found: Statistics) -> Iterator[str]:
     for key, value in [*about.items(), ("events", found.events)]:
-        yield f"{key.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{key}: {value}"
+        told = f"{value:,}" if isinstance(value, int) else one_line(str(value))
+        yield f"{key.replace('_', ' ')}: {told}"
     yield from _part("Tokens, as the API counted them", _USAGE, _usage_rows(found))
     sizes = sorted(found.causes.items(), key=lambda item: -item[1].tokens)
     rows: list[list[Cell]] = [[cause, size.count, size.tokens] for cause, size in sizes]

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from foldlog.eventstore import EventDraft, EventStore
 from tests.cli.demo import DEMO, HOSTILE
 
 ROOT = Path(__file__).parents[2]
@@ -292,6 +293,7 @@ HUMAN = [
     ("stats", HOSTILE),
     ("export", HOSTILE),
     ("export", HOSTILE, "--to", "jsonl"),
+    ("export", HOSTILE, "--to", "claude-code"),
     ("verify", HOSTILE),
     ("log", "\x1b]0;owned\x07"),
     ("fork", HOSTILE),
@@ -304,10 +306,28 @@ HUMAN = [
 def test_nothing_that_a_terminal_obeys_reaches_it(db: Path, arguments: tuple[str, ...]) -> None:
     shown = on_a_terminal("--db", str(db), *arguments)
     assert shown.strip()
+    assert_harmless(shown)
+
+
+def assert_harmless(shown: str) -> None:
+    """Nothing but text, line ends, and what foldlog itself sends to a terminal."""
     ours = re.sub(r"\x1b\[(?:[0-9;]*m|\?25[lh]|2K|1A)", "", shown)  # colours and the bar's
     for character in ours:
         assert character.isprintable() or character in "\r\n\t", (character, ours)
     assert not re.search("[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", ours)
+
+
+@POSIX
+@pytest.mark.parametrize("command", ["sessions", "log", "view", "stats", "verify", "tag", "export"])
+def test_neither_does_a_sessions_id(tmp_path: Path, command: str) -> None:
+    name = "\x1b]0;owned\x07\u202e\x9b31m"
+    with EventStore(tmp_path / "s.db") as store:
+        store.append(name, [EventDraft("message.user", {"content": "hi"})])
+        store.append(name, [EventDraft("session.tagged", {"tags": [name]})])
+    named = [] if command == "sessions" else [name]
+    shown = on_a_terminal("--db", str(tmp_path / "s.db"), command, *named)
+    assert shown.strip()
+    assert_harmless(shown)
 
 
 @POSIX

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from foldlog.cli.formats.claude_code import lines
 from foldlog.cli.formats.claude_code.writing import Writer
+from foldlog.cli.safe import safe_json
 from foldlog.eventstore.codec import dumps
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _place(event: Event) -> tuple[int, int]:
 
 def _json(line: lines.Line) -> bytes:
     """Compact JSON; spaced JSON hides a compaction from the program's own scanner."""
-    return dumps(line).lstrip()
+    return safe_json(dumps(line).decode().lstrip()).encode()
 
 
 def _inline_children(store: EventStore, session: str) -> list[str]:
