@@ -52,7 +52,7 @@ class Done:
             "reason": self.edits.reason,
             "edits": list(self.edits.edits),
             "policy": policy.name,
-            "trigger": self.before.budget.trigger,
+            **occasion(self.before.budget),
             **({"via": self.edits.via} if self.edits.via else {}),
             **measured(self.before, self.after),
         }
@@ -135,7 +135,7 @@ class Plan:
             "reason": self.summarize.reason,
             "edits": list(entries),
             "policy": self.policy.name,
-            "trigger": self.before.budget.trigger,
+            **occasion(self.before.budget),
         }
         reading = self.policy.reading()
         after = reading.edited(self.after, view.then([*drafts, EventDraft("view.edited", data)]))
@@ -253,6 +253,11 @@ def plan(
     making.asks += [ask] if (ask := stale(making.window)) else []
     ask = _together(making.asks)
     return Plan(policy, window, making.window, tuple(making.done), asked, also, restore, ask)
+
+
+def occasion(budget: Budget) -> dict[str, str]:
+    """What set a decision off, and the time that it was told: a rule may have read it."""
+    return {"trigger": budget.trigger, **({"now": budget.now} if budget.now else {})}
 
 
 def measured(before: Window, after: Window) -> dict[str, Any]:
