@@ -31,7 +31,7 @@ DROP_BLOCK = Ask(
 
 def binds(window: Window) -> bool:
     """Whether the model of the next request binds its thinking."""
-    model = window.budget.model or newest_model([part.item for part in window.parts])
+    model = window.budget.model or newest_model(part.item for part in window.parts)
     return model is not None and bool(BOUND.search(family(model)))
 
 

@@ -20,6 +20,8 @@ from foldlog.projections.compaction.decision import Ask, Edits, Entry, File, Res
 from foldlog.projections.compaction.money import edit_price
 from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
+from foldlog.projections.compaction.rules import Rule
+from foldlog.projections.compaction.rules.restore import RestoreState
 from foldlog.projections.compaction.sound import refuse_unsound
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.lineage import Range
@@ -181,6 +183,42 @@ class _Making:
     done: list[Done] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
     drafts: list[EventDraft] = field(default_factory=list)
+    summarize: Summarize | None = None
+    restore: Restore | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether a rule decided something so far."""
+        return bool(self.done) or self.summarize is not None
+
+    def ask(self, rule: Rule) -> None:
+        """Ask the next rule; once a summary is wanted, only what comes back behind it is left."""
+        if self.summarize is not None and rule.kind != RestoreState.kind:
+            return
+        decision = rule.decide(self.window)
+        if isinstance(decision, Edits):
+            self.take(rule.kind, decision)
+        elif isinstance(decision, Summarize):
+            self.summarize = decision
+        elif isinstance(decision, Ask):
+            self.asks.append(decision)
+        elif isinstance(decision, Restore) and self.summarize is not None:
+            self.restore = decision
+
+    def finished(self) -> Plan:
+        """The plan, when all rules were asked."""
+        also = self.loosen(self.summarize) if self.decides else ()
+        self.asks += [ask] if (ask := stale(self.window)) else []
+        return Plan(
+            self.policy,
+            self.before,
+            self.window,
+            tuple(self.done),
+            self.summarize,
+            also,
+            self.restore,
+            _together(self.asks),
+        )
 
     def take(self, rule: str, edits: Edits, *, anyway: bool = False) -> None:
         """Take up what a rule decided; unless it must be, not if it gains nothing."""
@@ -230,29 +268,15 @@ def plan(
     """
     reading = reading or policy.reading()
     window = reading.window(view, budget)
-    if policy.settings.strict:
-        refuse_unsound(window)
     making = _Making(policy, reading, window, window)
-    asked: Summarize | None = None
-    restore: Restore | None = None
     for rule in policy.rules:
-        if budget.trigger not in rule.on or rule.kind in skip:
-            continue
-        if asked is not None and rule.kind != "restore":
-            continue
-        decision = rule.decide(making.window)
-        if isinstance(decision, Edits):
-            making.take(rule.kind, decision)
-        elif isinstance(decision, Summarize):
-            asked = decision
-        elif isinstance(decision, Ask):
-            making.asks.append(decision)
-        elif isinstance(decision, Restore) and asked is not None:
-            restore = decision
-    also = making.loosen(asked) if making.done or asked else ()
-    making.asks += [ask] if (ask := stale(making.window)) else []
-    ask = _together(making.asks)
-    return Plan(policy, window, making.window, tuple(making.done), asked, also, restore, ask)
+        if budget.trigger in rule.on and rule.kind not in skip:
+            making.ask(rule)
+    if policy.settings.strict and making.decides:
+        refuse_unsound(window)
+        if window.waits:
+            return Plan(policy, window, window)
+    return making.finished()
 
 
 def occasion(budget: Budget) -> dict[str, str]:

@@ -12,9 +12,10 @@ from itertools import groupby
 from typing import Any
 
 from foldlog.projections.compaction.budget import Budget
+from foldlog.projections.compaction.measure import Tally
 from foldlog.projections.compaction.parts import Messages, Part, merged, speaks
 from foldlog.projections.compaction.units import TOKENS, Unit
-from foldlog.projections.compaction.window import Tally, Window
+from foldlog.projections.compaction.window import Window
 from foldlog.projections.fold import Layout
 from foldlog.projections.items import Item, Kind, items_from, items_of
 from foldlog.projections.lineage import Range

@@ -6,56 +6,29 @@ decision needs (where it may be cut) is worked out when it is asked for.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from math import ceil
 from typing import Any
 
 from foldlog.projections.blocks import CALL, Content, content_of, kind
 from foldlog.projections.compaction.amounts import Amount
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.decision import File
+from foldlog.projections.compaction.measure import Measure, Tally
 from foldlog.projections.compaction.parts import Part, speaks
+from foldlog.projections.compaction.ranges import ranges_of
 from foldlog.projections.compaction.saved import result_file, transcript_file
 from foldlog.projections.compaction.steps import Step, steps_of
 from foldlog.projections.compaction.units import CHARS_A_TOKEN, TOKENS, Unit
 from foldlog.projections.digest import digest
-from foldlog.projections.lineage import Lineage, Range
+from foldlog.projections.lineage import Range
 from foldlog.projections.render import render
 from foldlog.projections.replies import joined, waiting
-from foldlog.projections.tokens import estimate
 from foldlog.projections.view import View
 
 REQUEST = "active_request"
 """The key of ``state.set`` that holds the version of the request that is being worked on, and the
 kind of the attachment that shows it once more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What is known of a view without going through it.
-
-    Attributes:
-        parts: How many parts are visible.
-        messages: How many messages they form, before roles are merged.
-        replies: How many of those the model wrote.
-        sizes: What all parts take, in the units that were counted.
-        live: How many results of each tool are seen in some part of their own content.
-        turns: How many of them a person said.
-        last_reply: The number of the newest message that the model wrote; -1 without one.
-        spoken: The version of what a person said last; None where that is not visible.
-    """
-
-    parts: int
-    messages: int
-    replies: int
-    sizes: dict[str, int]
-    live: Counter[str]
-    turns: int
-    last_reply: int
-    spoken: int | None
 
 
 class Window:
@@ -66,6 +39,7 @@ class Window:
         budget: The budget.
         unit: What the policy counts in.
         tally: What is known without going through the view.
+        before: The window that edits made it of; None where it was read by itself.
     """
 
     def __init__(
@@ -87,7 +61,7 @@ class Window:
         self._parts = parts
         self._numbers = numbers
         self._tools = tools
-        self._before = before
+        self.before = before
         self._folder = folder
 
     # -- how large ---------------------------------------------------------------------------
@@ -100,12 +74,12 @@ class Window:
     @cached_property
     def tokens(self) -> int:
         """What the next request takes, system and tools included."""
-        return self._total(TOKENS)
+        return self.measure.total(TOKENS)
 
     @cached_property
     def size(self) -> int:
         """The same in the unit of the policy. Only units of tokens count system and tools in."""
-        return self._total(self.unit)
+        return self.measure.total(self.unit)
 
     @cached_property
     def room(self) -> int:
@@ -123,56 +97,23 @@ class Window:
 
     def size_of(self, part: Part) -> int:
         """What a part takes, in the unit of the policy."""
-        return self._measured(part, self.unit)
+        return self.measure.part(part, self.unit)
 
     def size_of_step(self, step: Step) -> int:
         """What a step takes, its messages' frames included."""
-        frames = self._scaled(self.unit, self.unit.frames(step.messages, step.replies))
-        return frames + sum(map(self.size_of, step.parts))
+        return self.measure.frames(self.unit, step.messages, step.replies) + sum(
+            map(self.size_of, step.parts)
+        )
+
+    @property
+    def measure(self) -> Measure:
+        """What it and its parts take, in any unit."""
+        return Measure(self)
 
     @cached_property
     def _rate(self) -> float:
         """The unit of the policy for each token."""
         return 1.0 if self.unit.tokens else self.size / max(1, self.tokens)
-
-    def _total(self, unit: Unit) -> int:
-        if self._before is not None:
-            return self._before._total(unit) - self._freed(unit)
-        if not unit.tokens:
-            return self._summed(unit)
-        if self.budget.used is not None:
-            return self.budget.used
-        fixed = sum(estimate(setting) for setting in self._settings())
-        return self._scaled(unit, fixed + self._summed(unit))
-
-    def _summed(self, unit: Unit) -> int:
-        known = self.tally.sizes.get(unit.name)
-        total = sum(part.size(unit) for part in self.parts) if known is None else known
-        return total + self._frames(unit)
-
-    def _frames(self, unit: Unit) -> int:
-        return unit.frames(self.tally.messages, self.tally.replies)
-
-    def _freed(self, unit: Unit) -> int:
-        """What the edits since the window before took away."""
-        assert self._before is not None
-        old, new = set(self._before.parts), set(self.parts)
-        gone = sum(self._measured(part, unit) for part in old - new)
-        come = sum(self._measured(part, unit) for part in new - old)
-        frames = self._before._frames(unit) - self._frames(unit)
-        return gone - come + self._scaled(unit, frames)
-
-    def _measured(self, part: Part, unit: Unit) -> int:
-        return self._scaled(unit, part.size(unit))
-
-    def _scaled(self, unit: Unit, size: int) -> int:
-        return ceil(size * self.budget.scale) if unit.tokens else size
-
-    def _settings(self) -> Iterator[Any]:
-        if self.view.system:
-            yield self.view.system.get("system")
-        if self.view.tools:
-            yield self.view.tools.get("tools")
 
     # -- what is there -----------------------------------------------------------------------
 
@@ -265,19 +206,7 @@ class Window:
 
         What stands between two steps that follow one another is taken along; what is pinned never.
         """
-        lineage = self.view.layout.lineage
-        places: list[Range] = []
-        last: Step | None = None
-        for step in steps:
-            own = [_places(lineage, span) for part in step.parts for span in part.spans]
-            begin = _places(lineage, step.parts[0].spans[0])[0]
-            end = _places(lineage, step.parts[-1].spans[0])[1]
-            if last is not None and last.end == step.start:
-                begin = _places(lineage, last.parts[-1].spans[0])[1]
-            places += [(begin, end), *own]
-            last = step
-        pinned = [place for pin in self.pins if (place := lineage.place(pin)) is not None]
-        return tuple(_versions(lineage, _less(_union(places), pinned), self.pins))
+        return ranges_of(self.view.layout.lineage, steps, self.pins)
 
     def handle(self, version: int) -> str:
         """The text that leads to the full content of an event."""
@@ -312,8 +241,8 @@ class Window:
     def receipt(self) -> int:
         """The version that ``snapshot.taken`` will have: what stood there before the plan."""
         first = self
-        while first._before is not None:
-            first = first._before
+        while first.before is not None:
+            first = first.before
         return first.view.version + 1
 
     # -- what must stay ----------------------------------------------------------------------
@@ -359,6 +288,11 @@ class Window:
     def is_unseen(self, step: Step) -> bool:
         """Whether something in it waits for the model to read it, or for a result."""
         return step.open or step.end > self._unread_from
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call waits for its result."""
+        return bool(self._waiting)
 
     def loops(self, part: Part) -> bool:
         """Whether a part belongs to the tool loop that goes on: it may need its thinking."""
@@ -430,53 +364,3 @@ class Window:
             for block in part.blocks
             if kind(block) == CALL and isinstance(block.get("input"), dict)
         }
-
-
-def _places(lineage: Lineage, span: Range) -> Range:
-    return lineage.place(span[0]) or 0, lineage.place(span[1]) or 0
-
-
-def _union(places: Iterable[Range]) -> Iterator[Range]:
-    """Intervals, those that overlap or touch made one."""
-    found: list[Range] = []
-    for start, end in sorted(places):
-        if found and start <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
-        else:
-            found.append((start, end))
-    yield from found
-
-
-def _less(places: Iterable[Range], pins: Iterable[int]) -> Iterator[Range]:
-    """Intervals without some places."""
-    holes = sorted(pins)
-    for start, end in places:
-        for hole in holes:
-            if start <= hole <= end:
-                if start < hole:
-                    yield start, hole - 1
-                start = hole + 1
-        if start <= end:
-            yield start, end
-
-
-def _versions(lineage: Lineage, places: Iterable[Range], pins: Iterable[int]) -> Iterator[Range]:
-    """The ranges of versions between places; those that only a gap divides are one."""
-    found: list[Range] = []
-    for start, end in places:
-        place = 0
-        for first, last in lineage.ranges:
-            low, high = max(start, place), min(end, place + last - first)
-            if low <= high:
-                part = (first + low - place, first + high - place)
-                if found and _only_a_gap(lineage, found[-1][1] + 1, part[0] - 1, pins):
-                    part = (found.pop()[0], part[1])
-                found.append(part)
-            place += last - first + 1
-    yield from found
-
-
-def _only_a_gap(lineage: Lineage, first: int, last: int, pins: Iterable[int]) -> bool:
-    """Whether no version between two is on the lineage or pinned."""
-    between = first <= last + 1 and not lineage.within(first, last)
-    return between and not any(first <= pin <= last for pin in pins)

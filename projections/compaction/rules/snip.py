@@ -35,7 +35,8 @@ class Snip(Rule):
     marker: str = "[{n} messages archived at {path}]"
 
     def decide(self, window: Window) -> Edits | None:
-        if window.messages < self.trigger:
+        fewest = self.target + 1 if window.budget.forced else self.trigger
+        if window.messages < fewest:
             return None
         middle = self._middle(window)
         if all(step.stands_in for step in middle):
@@ -43,7 +44,7 @@ class Snip(Rule):
         path, files = window.transcript()
         count = sum(step.messages for step in middle)
         marker = Marker(filled(self.marker, {"n": str(count), "path": path}))
-        reason = f"{window.messages} messages, {self.trigger} are too many"
+        reason = f"{window.messages} messages, {fewest} are too many"
         edits = entries(window.ranges(middle), marker)
         return Edits(edits, reason, attach=request_again(window, middle), files=files)
 

@@ -33,6 +33,11 @@ def test_below_the_trigger_nothing_happens() -> None:
     assert SNIP.decide(seen_by(talk(4))) is None
 
 
+def test_asked_for_it_snips_what_is_over_the_target() -> None:
+    assert SNIP.decide(seen_by(talk(3), trigger="person")) is None
+    assert SNIP.decide(seen_by(talk(4), trigger="person")) is not None
+
+
 def test_head_marker_and_tail_are_the_target() -> None:
     assert edits(SNIP.decide(seen_by(talk(6)))) == [
         {"first": 3, "last": 9, "shown": "marker", "text": "[7 at foldlog:s/13]"}
