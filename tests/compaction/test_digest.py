@@ -47,6 +47,7 @@ def session() -> list[EventDraft]:
                 {"content": "add a test", "status": "pending"},
             ],
         ),
+        user("Use the staging server, 10.0.0.7."),
         user("And tell me when it's done."),
         assistant("The test fails still; I am on it."),
     ]
@@ -55,7 +56,8 @@ def session() -> list[EventDraft]:
 def test_it_tells_what_was_said_and_done() -> None:
     text = digest(*session())
     assert '"And tell me when it\'s done."' in part(text, "Goal")
-    assert '"Fix the login. Never touch billing."' in part(text, "Constraints")
+    assert '"Fix the login. Never touch billing."' in part(text, "Goal")
+    assert '"Use the staging server, 10.0.0.7."' in part(text, "Constraints")
     assert "`pytest -q`: failed: 1 failed: test_login" in part(text, "Done")
     assert "`git push`: done" in part(text, "Done")
     assert "The test fails still" in part(text, "In progress")
@@ -99,7 +101,7 @@ def test_every_preset_names_a_prompt_that_tells_what_belongs_below_its_headings(
 def test_a_digest_of_a_digest_is_made_anew_from_the_log() -> None:
     first = session()
     earlier = [*first, summary("digest", raw="x", prompt="digest@1")]
-    both = [*earlier, edit(shown(1, 12, "summary", summary=13)), user("more"), *work(2)[1:]]
+    both = [*earlier, edit(shown(1, 13, "summary", summary=14)), user("more"), *work(2)[1:]]
     text = digest(*both)
     assert "Never touch billing" in text
     assert "- `login.py` (edited, read)" in part(text, "Files")
@@ -108,14 +110,19 @@ def test_a_digest_of_a_digest_is_made_anew_from_the_log() -> None:
 
 def test_what_a_model_wrote_before_is_carried_on_as_far_as_it_fits() -> None:
     earlier = summary("frame", raw="We chose SQLite over files.", prompt="pi@1")
-    drafts = [*session(), earlier, edit(shown(1, 12, "summary", summary=13)), *work(6)]
+    drafts = [*session(), earlier, edit(shown(1, 13, "summary", summary=14)), *work(6)]
     text = digest(*drafts, prompt_="opencode")
     assert "We chose SQLite over files." in part(text, "Key Decisions")
 
 
 def test_a_value_that_was_replaced_does_not_come_back() -> None:
     texts = ["Budget cap is $300 in all.", "Rename foo.", "Budget cap is $700 in all."]
-    assert [words.text for words in current(texts)] == ["Rename foo.", "Budget cap is $700 in all."]
+    assert [words.text for words in current(texts)] == texts[1:]
+
+
+def test_a_rule_about_another_thing_replaces_nothing() -> None:
+    texts = ["Never delete table t1.", "Never delete table t2.", "No nuts here.", "No milk here."]
+    assert [words.text for words in current(texts)] == texts
 
 
 def test_what_binds_outweighs_talk() -> None:
@@ -163,6 +170,15 @@ def test_whatever_was_said_is_quoted_truly(said: list[str], name: str) -> None:
         "skeleton",  # nothing but white space and quotation marks was said
         "over_target",
     )
+
+
+def test_what_the_user_said_may_stand_elsewhere() -> None:
+    view = task_of(*session()).view
+    headings = ("Goal", "Next")
+    task = SummaryTask.of(view, [(2, 9)], prompt("facts"), sections=headings, required=headings)
+    reply = DigestSummarizer().summarize(task)
+    check(reply, task)
+    assert "stands in the conversation, word for word" in part(reply.text, "Goal")
 
 
 def test_nothing_is_nothing() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from foldlog.projections.compaction.decision import Summarize
 from foldlog.projections.compaction.summaries import (
     AnthropicSummarizer,
     ChunkedSummarizer,
@@ -221,6 +222,13 @@ class TestInput:
         request = sent(task_of(user("hi"), assistant(call("a")), prompt=TALK))
         assert check(request) == []
         assert "interrupted" in str(request)
+
+    def test_a_recent_part_is_asked_for_as_such(self) -> None:
+        view = view_of(user("one"), assistant("two"), user("three"), assistant("four"))
+        asked = Summarize(((3, 4),), "test", "{summary}", prompt="claude-code")
+        assert SummaryTask.asked(view, asked).prompt.name == "claude-code-recent"
+        asked = Summarize(((1, 2),), "test", "{summary}", prompt="claude-code")
+        assert SummaryTask.asked(view, asked).prompt.name == "claude-code"
 
     def test_what_stands_before_is_sent_but_not_summarized(self) -> None:
         view = view_of(user("one"), assistant("two"), user("three"), assistant("four"))

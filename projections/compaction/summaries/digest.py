@@ -31,6 +31,9 @@ LINE = 400
 """The most characters of one message, command or error. Chosen: two sentences, or an error with
 its place."""
 
+ELSEWHERE = "What the user said stands in the conversation, word for word."
+"""Stands where the goal should be and the user said nothing in what is summarized."""
+
 HEADINGS = ("Goal", "Constraints", "Done", "In progress", "Blocked", "Next", "Files")
 """What a digest holds where nobody asks for other headings."""
 
@@ -162,30 +165,35 @@ def _size(lines: list[str]) -> int:
 
 
 def _nothing(facts: Facts, room: int) -> list[str]:
-    return ["not known: made from the log, without a model"]
+    return []
 
 
 def _goal(facts: Facts, room: int) -> list[str]:
-    """What was asked for first and last, in the user's words."""
-    said = facts.spoken or facts.asked
-    wanted = [said[-1], said[0]] if len(said) > 1 else said
-    lines = [_quoted(words.text) for words in wanted]
+    """What was asked for last, and first, in the user's words."""
+    lines = [_quoted(words.text) for words in _wanted(facts)] or [ELSEWHERE]
     return _fitting(lines, room) or [to_tokens(line, max(room, 12), '…"') for line in lines[:1]]
 
 
 def _constraints(facts: Facts, room: int) -> list[str]:
-    """What else the user said, what binds before what does not, in its order."""
-    ranked = sorted(facts.spoken, key=lambda words: (-weight(words.text), -words.order))
-    quoted = {words.order: _quoted(words.text) for words in ranked}
-    chosen = _chosen(list(quoted), lambda order: quoted[order], room)
+    """What else the user said, in its order; what binds most for its length goes first."""
+    rest = [words for words in facts.spoken if words not in _wanted(facts)]
+    quoted = {words.order: _quoted(words.text) for words in rest}
+    worth = {w.order: weight(w.text) / (LEAST + len(quoted[w.order])) for w in rest}
+    ranked = sorted(quoted, key=lambda order: (-worth[order], -order))
+    chosen = _chosen(ranked, lambda order: quoted[order], room)
     lines = [quoted[order] for order in sorted(chosen)]
-    return [*lines, *_more(len(ranked) - len(lines), "messages of the user")]
+    return [*lines, *_more(len(rest) - len(lines), "messages of the user")]
+
+
+def _wanted(facts: Facts) -> list[Said]:
+    """What the user said last, and first."""
+    return [facts.spoken[-1], facts.spoken[0]] if len(facts.spoken) > 1 else facts.spoken
 
 
 def _decisions(facts: Facts, room: int) -> list[str]:
     """What the summary before this one said, as far as it fits."""
     if not facts.earlier:
-        return ["not known: made from the log, without a model"]
+        return []
     cut = to_tokens(facts.earlier, room, "…")
     return ["From the summary before:", *("> " + line for line in cut.splitlines())] if cut else []
 

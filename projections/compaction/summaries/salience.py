@@ -1,8 +1,8 @@
 """Which of the user's messages matter most, told without a model.
 
 Words that bind (never, must, until …) and exact values (numbers, paths, names in capitals) weigh
-more than talk. Of two messages that differ in their values only, the later one counts: a value that
-was replaced must not come back.
+more than talk. Of two messages that differ in numbers only (amounts, dates), the later one counts:
+a value that was replaced must not come back.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ _BINDING = re.compile(
     re.I,
 )
 _EXACT = re.compile(r"\S*\d\S*|https?://\S+|\S*/\S+|`[^`]+`|\b[A-Z]{2,}\b|\b\w+_\w+\b")
+_LABEL = re.compile(r"^\W*(?:[A-Z][A-Z _-]{2,}:|(?i:note|remember|important|rule)\b)", re.MULTILINE)
+_NUMBER = re.compile(r"(?<!\w)[$€£¥]?\d[\d.,:/-]*%?(?!\w)")
 _WORD = re.compile(r"\w+")
 
-BINDING, EXACT, MOST = 2, 1, 6
-"""What a binding word and an exact value weigh, and how many of each count. Chosen: a demand
-outweighs any mention of a value, and long messages do not win by their length alone."""
+BINDING, EXACT, LABEL, MOST = 2, 1, 3, 6
+"""What a binding word, an exact value and a label (``RULE: …``) weigh, and how many of each count.
+Chosen: a demand outweighs any mention of a value."""
 
 
 class Said(NamedTuple):
@@ -43,7 +45,8 @@ def weight(text: str) -> int:
     """How much a message binds what comes after it."""
     binding = {found.group().casefold() for found in _BINDING.finditer(text)}
     exact = set(_EXACT.findall(text))
-    return BINDING * min(len(binding), MOST) + EXACT * min(len(exact), MOST)
+    label = LABEL if _LABEL.search(text) else 0
+    return label + BINDING * min(len(binding), MOST) + EXACT * min(len(exact), MOST)
 
 
 def current(texts: Iterable[str]) -> list[Said]:
@@ -56,7 +59,9 @@ def current(texts: Iterable[str]) -> list[Said]:
 
 
 def _shape(text: str) -> frozenset[str]:
-    """The words of a message, those with digits left out: its values may change."""
-    words = {word.casefold() for word in _WORD.findall(text)}
-    plain = frozenset(word for word in words if not any(c.isdigit() for c in word))
-    return plain if len(plain) >= 3 else frozenset({text.strip()})
+    """The words of a message without its numbers: these may be changed later on.
+
+    Names with digits in them are words: a rule about ``t1`` does not replace one about ``t2``.
+    """
+    words = frozenset(word.casefold() for word in _WORD.findall(_NUMBER.sub(" ", text)))
+    return words if len(words) >= 3 else frozenset({text.strip()})

@@ -98,7 +98,7 @@ class SummaryTask:
         return cls.of(
             view,
             asked.ranges,
-            prompt(asked.prompt),
+            _prompt(view, asked),
             sections=asked.sections,
             required=asked.sections,
             max_tokens=asked.max_tokens,
@@ -185,6 +185,14 @@ class Summarizer(Protocol):
             SummaryFailed: It could not be made; the error names the reason.
         """
         ...
+
+
+def _prompt(view: View, asked: Summarize) -> Prompt:
+    """The prompt that is named; where the beginning stays, the one for the recent part, if any."""
+    recent = f"{asked.prompt}-recent"
+    if recent in prompts() and stretch(view, asked.ranges).before:
+        return prompt(recent)
+    return prompt(asked.prompt)
 
 
 def written_text(event: Event) -> str:
