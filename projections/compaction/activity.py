@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from foldlog.eventstore.events import Event, Json
@@ -52,6 +52,7 @@ class Call:
     """A call of a tool and what came of it.
 
     Attributes:
+        id: Its id.
         version: The message that made it.
         name: The tool.
         input: Its arguments.
@@ -60,6 +61,7 @@ class Call:
         failed: Whether the result says so.
     """
 
+    id: str
     version: int
     name: str
     input: Mapping[str, Any]
@@ -90,21 +92,38 @@ class Touch(NamedTuple):
     how: How
 
 
-def calls(events: Iterable[Event]) -> list[Call]:
-    """The calls that were made, in order, each with its result; the last result counts."""
-    made: dict[str, Call] = {}
-    for event in events:
+class Calls:
+    """The calls that events make, told as their results come. Nothing that was told is kept."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Call] = {}
+        self._open: dict[str, None] = {}
+
+    def add(self, event: Event) -> Iterator[Call]:
+        """The calls that an event answers; a second result of one tells it again."""
         if event.type == "message.assistant":
             for block in _blocks(event, CALL):
-                call = str(block.get("id"))
-                given = block.get("input")
-                made.setdefault(call, Call(event.version, str(block.get("name")), _object(given)))
-        else:
-            for result in _results(event):
-                call = str(result.get("tool_use_id"))
-                if call in made:
-                    made[call] = _answered(made[call], event.version, result)
-    return list(made.values())
+                call, given = str(block.get("id")), block.get("input")
+                name = str(block.get("name"))
+                self._made.setdefault(call, Call(call, event.version, name, _object(given)))
+                self._open.setdefault(call)
+        for result in _results(event):
+            made = self._made.get(str(result.get("tool_use_id")))
+            if made is not None:
+                self._open.pop(made.id, None)
+                yield _answered(made, event.version, result)
+
+    def open(self) -> Iterator[Call]:
+        """The calls that were not answered."""
+        return (self._made[call] for call in self._open)
+
+
+def calls(events: Iterable[Event]) -> Iterator[Call]:
+    """The calls that events make, each when its result comes, those without one at the end."""
+    made = Calls()
+    for event in events:
+        yield from made.add(event)
+    yield from made.open()
 
 
 def touched(call: Call) -> tuple[Touch, ...]:
@@ -120,12 +139,17 @@ def touched(call: Call) -> tuple[Touch, ...]:
     return tuple(Touch(path, how) for path in paths if isinstance(path, str))
 
 
+def touch(known: dict[str, set[How]], call: Call) -> None:
+    """Add to what is known of files what a call did to them; the last ones touched go last."""
+    for path, how in touched(call) if not call.failed else ():
+        known[path] = known.pop(path, set()) | {how}
+
+
 def files(made: Iterable[Call]) -> dict[str, set[How]]:
     """What was done to each file by calls that did not fail, the file touched last at the end."""
     found: dict[str, set[How]] = {}
     for call in made:
-        for path, how in touched(call) if not call.failed else ():
-            found[path] = found.pop(path, set()) | {how}
+        touch(found, call)
     return found
 
 
@@ -155,7 +179,7 @@ def _how(call: Call) -> How | None:
 
 def _answered(call: Call, version: int, result: Mapping[str, Any]) -> Call:
     failed = bool(result.get("is_error"))
-    return Call(call.version, call.name, call.input, result.get("content"), version, failed)
+    return replace(call, result=result.get("content"), answered=version, failed=failed)
 
 
 def _results(event: Event) -> Iterator[Mapping[str, Any]]:

@@ -50,6 +50,9 @@ DIGEST, FACTS = "digest", "facts"
 """What a policy names in place of a prompt where no model may be asked; the prompt that stands for
 it, since a task has one."""
 
+BY_LOG = "digest"
+"""The prompt of a rule that asks no model, whoever the summarizer is."""
+
 BY_RANGE = ("summarize", "restore")
 """The rules that a person means who names a range."""
 

@@ -12,10 +12,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.blocks import content_of, plain_text
-from foldlog.projections.compaction.activity import Call, calls, touched
+from foldlog.projections.compaction.activity import Call, Calls, touched
 from foldlog.projections.compaction.board import Board
 from foldlog.projections.compaction.cut import one_line
 from foldlog.projections.compaction.state import entries, is_finished, open_entries
@@ -23,8 +24,14 @@ from foldlog.projections.compaction.summaries.stretch import happened
 from foldlog.projections.items import items
 from foldlog.projections.view import View
 
+T = TypeVar("T")
+
 AGAIN = "[{what}, put here again after a compaction]"
 """Stands above what comes back."""
+
+SKILLS = ("skill", "skills", "invoked_skill")
+RULES = ("rules", "memory", "nested_memory")
+"""Kinds of attachments that hold a skill, a rules file."""
 
 LOADING = ("skill", "use_skill", "load_skill", "activate_skill")
 """Tools that load a skill, in lower case."""
@@ -46,21 +53,51 @@ class Candidate:
 
 
 class Past:
-    """What happened on a view's lineage, and what of it is seen."""
+    """What happened on a view's lineage, and what of it is seen. Read in one pass.
+
+    Attributes:
+        view: The view.
+        board: The task board of a name.
+        reads: The newest reading of each file that did not fail.
+        changed: What changed a file since.
+        skills: The newest text of each skill and the version at which it stands.
+        rules: The same of rules files.
+    """
 
     def __init__(self, view: View, board: Callable[[str], Board] | None = None) -> None:
         self.view = view
         self.board = board
+        self.reads: dict[str, Call] = {}
+        self.changed: dict[str, Call] = {}
+        self.skills: dict[str, tuple[str, int]] = {}
+        self.rules: dict[str, tuple[str, int]] = {}
+        made = Calls()
+        for event in happened(view, view.lineage):
+            if event.type == "attachment.added" and not event.data.get("restored"):
+                self._attached(event)
+            for call in made.add(event):
+                self._did(call)
 
-    @cached_property
-    def events(self) -> list[Event]:
-        """All of it, in order."""
-        return list(happened(self.view, self.view.lineage))
+    def _attached(self, event: Event) -> None:
+        known = {**dict.fromkeys(SKILLS, self.skills), **dict.fromkeys(RULES, self.rules)}
+        kind = known.get(str(event.data.get("kind")))
+        if kind is not None:
+            text = plain_text(content_of(event.data.get("content")))
+            name = str(event.data.get("name") or one_line(text.partition("\n")[0], 80))
+            _put_last(kind, name, (text, event.version))
 
-    @cached_property
-    def calls(self) -> list[Call]:
-        """The calls that did not fail, in order."""
-        return [call for call in calls(self.events) if call.answered and not call.failed]
+    def _did(self, call: Call) -> None:
+        if call.failed or call.answered is None:
+            return
+        if call.name.lower() in LOADING:
+            name = _named(call.input, "skill", "name", "skill_name", "command")
+            _put_last(self.skills, name, (call.text, call.answered))
+        for path, how in touched(call):
+            if how == "read":
+                _put_last(self.reads, path, call)
+                self.changed.pop(path, None)
+            else:
+                self.changed[path] = call
 
     def state(self, key: str) -> Json:
         """The host's state under a key."""
@@ -70,12 +107,6 @@ class Past:
         """Whether an event is seen whole in its place."""
         piece = self.view.piece(version) if version is not None else None
         return piece is not None and piece.shown.kind == "whole"
-
-    def attachments(self, *kinds: str) -> Iterator[tuple[str, Event]]:
-        """The name and the event of what was put before the model, the newest first."""
-        for event in reversed(self.events):
-            if event.type == "attachment.added" and event.data.get("kind") in kinds:
-                yield str(event.data.get("name") or _title(event)), event
 
     @cached_property
     def attached(self) -> dict[tuple[str, str], str]:
@@ -91,21 +122,11 @@ class Past:
 
 def _files(past: Past) -> Iterator[Candidate]:
     """The newest reading of each file, the one read last first; what was read and is seen stays."""
-    reads: dict[str, Call] = {}
-    changed: dict[str, Call] = {}
-    for call in past.calls:
-        for path, how in touched(call):
-            if how == "read":
-                reads[path] = call
-                changed.pop(path, None)
-            else:
-                changed[path] = call
     given = dict(_held_files(past))
     yield from given.values()
-    newest = sorted(reads.items(), key=lambda read: -(read[1].answered or 0))
-    for path, call in newest:
+    for path, call in reversed(past.reads.items()):
         if path not in given and not past.shows(call.answered):
-            yield _file(path, call, changed.get(path))
+            yield _file(path, call, past.changed.get(path))
 
 
 def _held_files(past: Past) -> Iterator[tuple[str, Candidate]]:
@@ -124,33 +145,25 @@ def _file(path: str, call: Call, changed: Call | None) -> Candidate:
 
 
 def _skills(past: Past) -> Iterator[Candidate]:
-    """The skills whose text is known, the one used last first."""
-    for name, (text, version) in _loaded_skills(past).items():
-        if not past.shows(version):
+    """The skills whose text is known: those that the host holds, then the one used last first."""
+    held = dict(_held_skills(past))
+    for name, text in held.items():
+        yield Candidate(name, f"{_again(f'The skill {name}')}\n{text}")
+    for name, (text, version) in reversed(past.skills.items()):
+        if name not in held and not past.shows(version):
             yield Candidate(name, f"{_again(f'The skill {name}')}\n{text}", version)
 
 
-def _loaded_skills(past: Past) -> dict[str, tuple[str, int | None]]:
-    """The text of each skill and where it stands, by the host's state and the log."""
-    used: list[tuple[int, str, str, int | None]] = []
-    for name, event in past.attachments("skill", "skills", "invoked_skill"):
-        if not event.data.get("restored"):
-            used.append((event.version, name, _content(event), event.version))
-    for call in past.calls:
-        if call.name.lower() in LOADING:
-            used.append((call.answered or 0, _skill_name(call), call.text, call.answered))
-    for at, entry in enumerate(entries(past.state("skills"))):
+def _held_skills(past: Past) -> Iterator[tuple[str, str]]:
+    """The skills whose text the host holds itself, the one used last first."""
+    for entry in reversed(entries(past.state("skills"))):
         if isinstance(entry, Mapping) and isinstance(entry.get("content"), str):
-            used.append((past.view.version + at, str(entry.get("name")), entry["content"], None))
-    newest: dict[str, tuple[str, int | None]] = {}
-    for _, name, text, version in sorted(used, key=lambda use: -use[0]):
-        newest.setdefault(name, (text, version))
-    return newest
+            yield str(entry.get("name")), entry["content"]
 
 
 def skills_without_text(past: Past) -> Iterator[str]:
     """The skills that the host says are loaded, and whose text nobody has."""
-    known = _loaded_skills(past)
+    known = {*past.skills, *dict(_held_skills(past))}
     for entry in entries(past.state("skills")):
         name = entry.get("name") if isinstance(entry, Mapping) else entry
         if isinstance(name, str) and name not in known:
@@ -214,12 +227,9 @@ def _rules(past: Past) -> Iterator[Candidate]:
         name = "rules" if isinstance(entry, str) else _named(entry, "path", "name") or "rules"
         names.add(name)
         yield Candidate(name, f"{_again(f'Rules: {name}')}\n{text}" if text else "")
-    for name, event in past.attachments("rules", "memory", "nested_memory"):
-        if name not in names and not event.data.get("restored"):
-            names.add(name)
-            if not past.shows(event.version):
-                text = f"{_again(f'Rules: {name}')}\n{_content(event)}"
-                yield Candidate(name, text, event.version)
+    for name, (text, version) in reversed(past.rules.items()):
+        if name not in names and not past.shows(version):
+            yield Candidate(name, f"{_again(f'Rules: {name}')}\n{text}", version)
 
 
 KINDS: dict[str, Callable[[Past], Iterator[Candidate]]] = {
@@ -242,17 +252,9 @@ def _listed(lines: Iterable[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def _content(event: Event) -> str:
-    return plain_text(content_of(event.data.get("content")))
-
-
-def _title(event: Event) -> str:
-    """The first line of an attachment without a name."""
-    return one_line(_content(event).partition("\n")[0], 80)
-
-
-def _skill_name(call: Call) -> str:
-    return _named(call.input, "skill", "name", "skill_name", "command")
+def _put_last(known: dict[str, T], name: str, value: T) -> None:
+    known.pop(name, None)
+    known[name] = value
 
 
 def _named(entry: Json, *keys: str) -> str:

@@ -172,10 +172,18 @@ def test_whatever_was_said_is_quoted_truly(said: list[str], name: str) -> None:
     )
 
 
-def test_what_the_user_said_may_stand_elsewhere() -> None:
+def test_what_the_user_said_elsewhere_is_the_goal_still() -> None:
     view = task_of(*session()).view
     headings = ("Goal", "Next")
     task = SummaryTask.of(view, [(2, 9)], prompt("facts"), sections=headings, required=headings)
+    reply = DigestSummarizer().summarize(task)
+    check(reply, task)
+    assert part(reply.text, "Goal") == '- "And tell me when it\'s done."'
+
+
+def test_where_nobody_said_anything_the_goal_says_so() -> None:
+    headings = {"sections": ("Goal", "Next"), "required": ("Goal", "Next")}
+    task = task_of(assistant("Looking. " * 40), prompt=prompt("facts"), **headings)
     reply = DigestSummarizer().summarize(task)
     check(reply, task)
     assert "stands in the conversation, word for word" in part(reply.text, "Goal")

@@ -274,6 +274,15 @@ REFUSALS: list[Any] = [
 
 
 class TestReactive:
+    def test_a_rule_may_ask_for_the_digest_whoever_summarizes(self, session: Session) -> None:
+        """Cline: recovering from an overflow never needs a model."""
+        rule = {"rule": "summarize", "keep": "20%", "max_tokens": 500, "prompt": "digest"}
+        asked = Policy.read({"name": "test", "rules": [rule]})
+        model = Scripted()
+        session.overflowed("prompt is too long", asked, summarizer=model, window=40_000)
+        (written,) = events(session, "summary.written")
+        assert (written.data["by"], model.tasks) == ("digest", [])
+
     @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda value: str(value)[:30])
     def test_every_refusal_leads_to_a_smaller_view(self, session: Session, refusal: Any) -> None:
         before = session.view()

@@ -8,17 +8,14 @@ the same log gives the same digest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
 
-from foldlog.eventstore.events import Event, Json
-from foldlog.projections.blocks import content_of, plain_text
-from foldlog.projections.compaction.activity import Call, calls, file_lines, files
+from foldlog.projections.compaction.activity import file_lines
 from foldlog.projections.compaction.cut import one_line, to_tokens
 from foldlog.projections.compaction.state import open_entries
+from foldlog.projections.compaction.summaries.facts import LINE, Facts
 from foldlog.projections.compaction.summaries.failure import SummaryFailed
-from foldlog.projections.compaction.summaries.salience import Said, current, weight
-from foldlog.projections.compaction.summaries.task import SummaryReply, SummaryTask, said
-from foldlog.projections.handles import Handle
+from foldlog.projections.compaction.summaries.salience import Said, weight
+from foldlog.projections.compaction.summaries.task import SummaryReply, SummaryTask
 from foldlog.projections.tokens import estimate
 
 NAME = "digest@1"
@@ -26,10 +23,6 @@ NAME = "digest@1"
 
 LEAST = 40
 """Tokens below which a digest says nothing. Chosen."""
-
-LINE = 400
-"""The most characters of one message, command or error. Chosen: two sentences, or an error with
-its place."""
 
 ELSEWHERE = "What the user said stands in the conversation, word for word."
 """Stands where the goal should be and the user said nothing in what is summarized."""
@@ -66,57 +59,6 @@ class DigestSummarizer:
         if not text:
             raise SummaryFailed("over_target", f"no digest fits into {room} tokens.")
         return SummaryReply(text, raw=text, prompt=NAME)
-
-
-class Facts:
-    """What the log tells of a task's ranges."""
-
-    def __init__(self, task: SummaryTask) -> None:
-        self._events = list(task.events())
-        self._task = task
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was said and nothing was done."""
-        return not (self.spoken or self.calls or self.replies)
-
-    @cached_property
-    def spoken(self) -> list[Said]:
-        """What the user said and did not replace, in order."""
-        return current(said(e) for e in self._events if e.type == "message.user")
-
-    @cached_property
-    def asked(self) -> list[Said]:
-        """What the user said on the lineage: where it all stays verbatim, it is the goal still."""
-        return current(self._task.spoken())
-
-    @cached_property
-    def calls(self) -> list[Call]:
-        """The calls of tools."""
-        return calls(self._events)
-
-    @cached_property
-    def replies(self) -> list[str]:
-        """What the agent said, in order."""
-        found = (_words(e) for e in self._events if e.type == "message.assistant")
-        return [words for words in found if words]
-
-    @cached_property
-    def earlier(self) -> str:
-        """What a model wrote of the time before; a digest of it is made anew from the log."""
-        first = next((item for item in self._task.items if item.kind == "summary"), None)
-        prompt = first.event.data.get("prompt") if first and first.event else None
-        return "" if prompt == NAME else (self._task.previous or "")
-
-    @property
-    def handles(self) -> list[str]:
-        """What leads to the first and the last of the events."""
-        ends = dict.fromkeys((self._events[0].version, self._events[-1].version))
-        return [str(Handle(self._task.view.session, version)) for version in ends]
-
-    def state(self, key: str) -> Json:
-        """The host's state under a key."""
-        return self._task.view.state(key)
 
 
 def digest(facts: Facts, headings: Iterable[str], room: int) -> str:
@@ -170,7 +112,7 @@ def _nothing(facts: Facts, room: int) -> list[str]:
 
 def _goal(facts: Facts, room: int) -> list[str]:
     """What was asked for last, and first, in the user's words."""
-    lines = [_quoted(words.text) for words in _wanted(facts)] or [ELSEWHERE]
+    lines = [_quoted(words.text) for words in _wanted(facts) or facts.asked[-1:]] or [ELSEWHERE]
     return _fitting(lines, room) or [to_tokens(line, max(room, 12), '…"') for line in lines[:1]]
 
 
@@ -200,20 +142,18 @@ def _decisions(facts: Facts, room: int) -> list[str]:
 
 def _done(facts: Facts, room: int) -> list[str]:
     """The commands that ran and the files that were changed, the newest that fit."""
-    lines = [f"- `{_command(call)}`: {_outcome(call)}" for call in facts.calls if call.command]
+    lines = [f"- `{command}`: {outcome}" for command, outcome in facts.commands.values()]
     return _newest(lines, room, "commands")
 
 
 def _working(facts: Facts, room: int) -> list[str]:
     """What the agent said last."""
-    lines = [f"- {one_line(words, LINE)}" for words in facts.replies]
-    return _newest(lines, room, "")
+    return _newest([f"- {words}" for words in facts.replies], room, "")
 
 
 def _blocked(facts: Facts, room: int) -> list[str]:
     """The calls that failed, the newest that fit."""
-    failed = (call for call in facts.calls if call.failed)
-    lines = [f"- {call.name} `{_about(call)}`: {one_line(call.text, LINE)}" for call in failed]
+    lines = [f"- {call}: {problem}" for call, problem in facts.failures.values()]
     return _newest(list(dict.fromkeys(lines)), room, "failed calls")
 
 
@@ -227,7 +167,7 @@ def _next(facts: Facts, room: int) -> list[str]:
 
 def _files(facts: Facts, room: int) -> list[str]:
     """The files that were read and changed, those touched last first."""
-    lines = file_lines(files(facts.calls))
+    lines = file_lines(facts.files)
     kept = _fitting(lines, room)
     return [*kept, *_more(len(lines) - len(kept), "files")]
 
@@ -287,27 +227,8 @@ _ROLES = {
 _PLAIN = str.maketrans('"`', "''")
 
 
-def _words(event: Event) -> str:
-    return plain_text(content_of(event.data.get("content"))).strip()
-
-
 def _quoted(text: str) -> str:
     return f'- "{one_line(text, LINE).translate(_PLAIN)}"'
-
-
-def _command(call: Call) -> str:
-    return one_line(call.command or "", LINE // 2)
-
-
-def _outcome(call: Call) -> str:
-    if call.answered is None:
-        return "no result"
-    return f"failed: {one_line(call.text, LINE // 4)}" if call.failed else "done"
-
-
-def _about(call: Call) -> str:
-    values = (value for value in call.input.values() if isinstance(value, str))
-    return one_line(call.command or next(values, ""), LINE // 4)
 
 
 def _chosen(keys: list[int], line: Callable[[int], str], room: int) -> set[int]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from foldlog.eventstore.events import Event
 from foldlog.projections.items import Item, items_of
 from foldlog.projections.lineage import Range
-from foldlog.projections.pieces import Hidden, Piece
+from foldlog.projections.pieces import Piece
 from foldlog.projections.view import View
 
 
@@ -44,8 +44,7 @@ def stretch(view: View, ranges: Sequence[Range]) -> Stretch:
 def happened(view: View, ranges: Sequence[Range]) -> Iterator[Event]:
     """The events of ranges of the lineage, as they happened, however they are shown."""
     for first, last in ranges:
-        for part in view.layout.lineage.within(first, last):
-            yield from view.events(Piece(*part, Hidden()))
+        yield from view.load(view.layout.lineage.within(first, last))
 
 
 def _parts(view: View, ranges: Sequence[Range]) -> Iterator[tuple[Piece, bool]]:
