@@ -16,7 +16,7 @@ from foldlog.projections.pieces import Inputs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearInputs(Rule):
-    """The strings in the arguments of old calls are cut, as a file that was written whole.
+    """Long strings in the arguments of old calls are cut, such as a file that was written whole.
 
     Attributes:
         trigger: Over this size.

@@ -17,7 +17,7 @@ THINKING = Without(("thinking",), None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearThinking(Rule):
-    """Thinking is only needed within its tool loop; in turns before it may go, the oldest first.
+    """Thinking of turns before the newest goes, the oldest first; a tool loop keeps its own.
 
     Attributes:
         trigger: Over this size.

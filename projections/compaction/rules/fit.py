@@ -14,7 +14,9 @@ from foldlog.projections.compaction.window import Window
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit(Rule):
-    """The last free step: nothing older is left to clear, and the view is still too large.
+    """Results become previews, the largest first, those that nobody has read too.
+
+    The last free step: nothing older is left to clear, and the view is still too large.
 
     Attributes:
         trigger: Over this size.

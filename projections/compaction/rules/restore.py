@@ -15,7 +15,9 @@ KINDS = ("files", "skills", "plan", "tasks", "agents", "tools", "rules")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreState(Rule):
-    """What comes back is looked up from ``state.set`` and the log, never in the summary.
+    """Behind a summary files, skills, plan, tasks and more come back, within budgets.
+
+    What comes back is looked up from ``state.set`` and the log, never in the summary.
 
     Attributes:
         kinds: How much of each, in their order: count, tokens each, tokens in all. In a small

@@ -20,7 +20,9 @@ LEAST = {"compact_20260112": 50_000}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEdits(Rule):
-    """Nothing is edited here: what the API did is recorded when it answers.
+    """The request asks the API to clear or to compact by itself.
+
+    Nothing is edited here: what the API did is recorded when it answers.
 
     Attributes:
         request: What goes into the request: ``context_management`` or ``compaction``.

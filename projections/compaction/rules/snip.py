@@ -17,9 +17,10 @@ from foldlog.projections.pieces import Marker
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snip(Rule):
-    """Messages are counted before roles are merged; cut points move so that no exchange is split.
+    """Too many messages: the first and the last stay, one marker stands for the middle.
 
-    Where the active request falls into the middle, it is put before the model once more.
+    They are counted before roles are merged; cut points move so that no exchange is split. Where
+    the active request falls into the middle, it is put before the model once more.
 
     Attributes:
         trigger: At this many messages it acts.

@@ -17,9 +17,10 @@ from foldlog.projections.pieces import Without
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripMedia(Rule):
-    """Images and documents of old turns become ``[image]`` and ``[document]``.
+    """Images and documents that were looked at become a word each.
 
-    What the model has not seen yet stays, and so does what belongs to the active request.
+    They are shown as ``[image]`` and ``[document]``. What the model has not seen yet stays, and so
+    does what belongs to the active request.
 
     Attributes:
         trigger: Over this size.

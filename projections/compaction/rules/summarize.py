@@ -24,7 +24,9 @@ QUOTE = "Current user request:\n{request}\n\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummarizeHistory(Rule):
-    """Which steps a summary is to stand for, and all that is needed to write and to show it.
+    """All but the newest, and what must be seen verbatim, becomes a summary.
+
+    Decides which steps it is to stand for, and says all that is needed to write and to show it.
 
     Attributes:
         trigger: Over this size.

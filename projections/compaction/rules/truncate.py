@@ -16,7 +16,7 @@ from foldlog.projections.pieces import Marker
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truncate(Rule):
-    """The oldest is hidden until the rest fits: exchanges first, earlier summaries last.
+    """The last resort: the oldest is hidden until the rest fits, earlier summaries at the end.
 
     The active request, pins, and what the model has not read yet stay.
 
