@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from foldlog.eventstore.events import EventDraft, Json
@@ -101,6 +101,14 @@ class Summarize:
     target: int | None = None
     whole: bool = False
     files: tuple[File, ...] = ()
+
+    def up_to(self, version: int) -> Summarize:
+        """The same for the versions up to one."""
+        return replace(
+            self,
+            ranges=tuple((a, min(b, version)) for a, b in self.ranges if a <= version),
+            hidden=tuple((a, min(b, version)) for a, b in self.hidden if a <= version),
+        )
 
     def content(self, summary: str) -> Content:
         """The summary in its frame: the ``content`` of ``summary.written``.

@@ -199,7 +199,7 @@ class _Making:
         if isinstance(decision, Edits):
             self.take(rule.kind, decision)
         elif isinstance(decision, Summarize):
-            self.summarize = decision
+            self.summarize = self._recordable(decision)
         elif isinstance(decision, Ask):
             self.asks.append(decision)
         elif isinstance(decision, Restore) and self.summarize is not None:
@@ -219,6 +219,14 @@ class _Making:
             self.restore,
             _together(self.asks),
         )
+
+    def _recordable(self, asked: Summarize) -> Summarize:
+        """A summary of what is recorded: what the plan itself would attach is not attached then."""
+        last = self.before.view.version
+        taken = {v for first, end in asked.ranges for v in range(max(first, last + 1), end + 1)}
+        if taken:
+            self.done = [_without_attached(done, self.window, taken) for done in self.done]
+        return asked.up_to(last)
 
     def take(self, rule: str, edits: Edits, *, anyway: bool = False) -> None:
         """Take up what a rule decided; unless it must be, not if it gains nothing."""
@@ -304,6 +312,13 @@ def _together(asks: Sequence[Ask]) -> Ask | None:
         request = ask.added_to(request)
     betas = tuple(request.pop("betas", ()))
     return Ask(request, betas, "; ".join(dict.fromkeys(ask.reason for ask in asks)))
+
+
+def _without_attached(done: Done, window: Window, versions: set[int]) -> Done:
+    """A step of a plan, less what it would attach at some versions of a window's view."""
+    gone = [window.view.event(version).data for version in versions]
+    attach = tuple(draft for draft in done.edits.attach if draft.data not in gone)
+    return replace(done, edits=replace(done.edits, attach=attach))
 
 
 def _ranges(edits: Iterable[Entry]) -> list[Range]:

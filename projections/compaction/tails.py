@@ -37,28 +37,41 @@ class Tail:
 
     def start(self, window: Window) -> int:
         """The index of the first step that stays."""
-        steps = window.steps
-        at, taken = len(steps), list[Step]()
-        size, most = 0, window.amount(self.most)
-        while at and self._wants(window, taken, size):
-            size += window.size_of_step(steps[at - 1])
+        steps, most = window.steps, window.amount(self.most)
+        at, held = len(steps), _Held()
+        while at and self._wants(window, held):
+            size = held.size + window.size_of_step(steps[at - 1])
             if size > most:
                 break
             at -= 1
-            taken.append(steps[at])
+            held.add(steps[at], size)
         return _next_turn(steps, at) if self.at_turn else at
 
-    def _wants(self, window: Window, taken: Sequence[Step], size: int) -> bool:
+    def _wants(self, window: Window, held: _Held) -> bool:
         """Whether something is missing that it should hold."""
         counts = (self.messages, self.events, self.exchanges, self.turns)
         if self.least is None and not any(counts):
             return True
-        return (
-            (self.least is not None and size < window.amount(self.least))
-            or sum(step.messages for step in taken) < self.messages
-            or sum(len(step.parts) for step in taken) < self.events
-            or sum(step.is_exchange for step in taken) < self.exchanges
-            or sum(step.spoken for step in taken) < self.turns
+        small = self.least is not None and held.size < window.amount(self.least)
+        return small or any(has < wanted for has, wanted in zip(held.counts, counts, strict=True))
+
+
+@dataclass(slots=True)
+class _Held:
+    """What a tail holds so far: its size; its messages, events, exchanges and turns."""
+
+    size: int = 0
+    counts: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+    def add(self, step: Step, size: int) -> None:
+        """Take one more step in; the size is that of all."""
+        messages, events, exchanges, turns = self.counts
+        self.size = size
+        self.counts = (
+            messages + step.messages,
+            events + len(step.parts),
+            exchanges + step.is_exchange,
+            turns + step.spoken,
         )
 
 

@@ -6,7 +6,7 @@ decision needs (where it may be cut) is worked out when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -302,10 +302,15 @@ class Window:
         """Whether the active request can be read in some of the parts, verbatim."""
         return any(self._is_request(part) for part in parts)
 
+    def loses_request(self, gone: Collection[Step]) -> bool:
+        """Whether the active request can be read nowhere once some steps are taken out."""
+        left = (step for step in self.steps if step not in gone)
+        return self.request is not None and not any(self.shows_request(s.parts) for s in left)
+
     def _is_request(self, part: Part) -> bool:
         if self.request is None:
             return False
-        if part.version == self.request:
+        if part.version == self.request and part.item.kind == "message":
             return part.whole
         data = part.event.data if part.event else {}
         return data.get("request") == self.request and part.item.kind in ("summary", "attachment")

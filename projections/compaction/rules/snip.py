@@ -68,7 +68,7 @@ class Snip(Rule):
 def request_again(window: Window, gone: Iterable[Step]) -> tuple[EventDraft, ...]:
     """The active request as an attachment, if it would be visible nowhere without these steps."""
     content = window.request_content
-    if content is None or not any(window.shows_request(step.parts) for step in gone):
+    if content is None or not window.loses_request(set(gone)):
         return ()
     data = {"kind": REQUEST, "content": content, "request": window.request}
     return (EventDraft("attachment.added", data),)

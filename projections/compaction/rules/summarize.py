@@ -104,7 +104,7 @@ class SummarizeHistory(Rule):
 
     def asking(self, window: Window, steps: Sequence[Step], reason: str) -> Summarize:
         """The request for a summary of these steps."""
-        quotes = any(window.shows_request(step.parts) for step in steps)
+        quotes = window.loses_request(set(steps))
         ranges, budget = window.ranges(steps), window.budget
         path, files = window.transcript()
         frame = filled(self._frame(window, quotes), {"path": path, "label": self.label})
