@@ -315,7 +315,7 @@ class TestDurability:
 
 
 class TestNames:
-    @pytest.mark.parametrize("name", ["a b.db", "会话.db", "50%25.db", "a#b.db", "file:x.db", "x"])
+    @pytest.mark.parametrize("name", ["a b.db", "会话.db", "50%25.db", "a#b.db", "x", ":memory: "])
     def test_a_store_may_have_any_name(self, tmp_path: Path, name: str) -> None:
         with EventStore(tmp_path / name) as store:
             store.append("s", talk(1))
