@@ -53,6 +53,7 @@ class SharedStore(Conformance):
     def test_a_fork_of_one_is_a_session_of_the_other(self, store: Backend, other: Backend) -> None:
         store.append("s", talk(3))
         assert not other.exists("fork")
+        assert list(other.read_ranges("fork", [(1, 9)])) == []
         with pytest.raises(SessionNotFound):
             other.read("fork")
         store.fork("s", at=2, new="fork")

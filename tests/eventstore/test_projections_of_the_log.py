@@ -38,6 +38,23 @@ def test_the_list_of_sessions(store: EventStore, sql: str) -> None:
     assert len(store.search("message")) == 6
 
 
+def test_another_may_be_faster_to_store_the_list(store: EventStore) -> None:
+    """It appends and lists just when this one is about to store what it has found."""
+    store.append("s", talk(1))
+    with EventStore(store.path) as other:
+
+        def be_faster(statement: str) -> None:
+            if statement.startswith("BEGIN"):
+                store.db.conn.set_trace_callback(None)
+                other.append("new", talk(2))
+                other.sessions()
+
+        store.db.conn.set_trace_callback(be_faster)
+        store.sessions()
+        store.append("new", talk(1))
+        assert store.session("new").messages == other.session("new").messages == 3
+
+
 def test_a_saved_fold_that_cannot_be_read_is_none(store: EventStore) -> None:
     store.save_fold("s", 3, {"pieces": ["x" * 900]})
     assert store.load_fold("s") == (3, {"pieces": ["x" * 900]})

@@ -237,6 +237,17 @@ class TestCatchingUp:
             other.append("s", [said("needle")])
             assert found(other, "needle") == found(store, "needle") == [1, 2]
 
+    def test_another_may_be_faster(self, store: EventStore, path: Path) -> None:
+        """It indexes everything just when this one is about to."""
+        store.append("s", talk(3))
+        store.search("message")
+        store.append("s", [said("needle")])
+        with EventStore(path) as other:
+            hits = store.search("needle", progress=lambda done, all: other.search("x") and None)
+            assert [hit.version for hit in hits] == [4]
+        _, rows = store.sql("SELECT rowid FROM search WHERE search MATCH 'needle'")
+        assert list(rows) == [(4,)]
+
     def test_it_tells_how_far_it_has_come(self, store: EventStore) -> None:
         store.append("s", talk(2500))
         told: list[tuple[int, int]] = []
