@@ -16,7 +16,7 @@ from foldlog.projections.compaction import Budget, policy, presets
 from foldlog.projections.messages_api import check
 from foldlog.projections.render import render
 from foldlog.projections.view import project
-from tests.compaction.run import planned, settled
+from tests.compaction.run import planned, settled, window
 
 SESSION = Path(__file__).parents[1] / "fixtures/claude/ccl_fork_1.0.55_b.jsonl"
 GOLDEN = Path(__file__).parent / "golden"
@@ -57,6 +57,14 @@ def outcome(name: str) -> dict[str, Any]:
 def test_a_preset_does_what_it_did(name: str) -> None:
     expected = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
     assert outcome(name) == expected
+
+
+@pytest.mark.parametrize("name", sorted({*presets()} - {"lesson"}))
+def test_a_window_of_8_000_tokens_works(name: str) -> None:
+    rules, budget = policy(name), Budget(window=8_000)
+    after = window(project(settled(list(session()), rules, budget)), rules, budget)
+    assert after.tokens <= budget.room
+    assert after.shows_request(after.parts)
 
 
 if __name__ == "__main__":

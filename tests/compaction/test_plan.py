@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pytest
+
 from foldlog.eventstore.events import Event
-from foldlog.projections.compaction import Budget, Policy, plan, policy
+from foldlog.projections.compaction import Budget, Policy, plan, policy, presets
 from foldlog.projections.digest import digest
+from foldlog.projections.fold import Fold
+from foldlog.projections.lineage import Range
 from foldlog.projections.render import render
-from foldlog.projections.view import project
+from foldlog.projections.view import Recorded, View, project
 from tests.compaction.run import carried_out, planned, settled, window
 from tests.compaction.sessions import words
 from tests.projections.build import (
@@ -231,3 +236,30 @@ def test_pinned_results_stay_through_every_rule() -> None:
     piece = project(after).piece(3)
     assert piece is not None
     assert piece.shown.kind == "whole"
+
+
+class Counting(Recorded):
+    """A source that counts the events it is asked for."""
+
+    loaded = 0
+
+    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
+        for event in super().load(ranges):
+            self.loaded += 1
+            yield event
+
+
+@pytest.mark.parametrize("name", sorted({*presets()} - {"lesson", "adk", "openhands"}))
+def test_a_plan_that_decides_nothing_reads_only_what_is_new(name: str) -> None:
+    events = loop(20, 100)
+    fold, source = Fold(), Counting(events)
+    rules = policy(name)
+    reading, budget = rules.reading(), Budget(used=5_000)
+    fold.reach(len(events))
+    plan(View("s", fold, source), rules, budget, reading=reading)
+    assert source.loaded == len(events)
+    for draft in (assistant("ok"), user("and now?"), assistant("so")):
+        events.append(later(events, draft)[-1])
+        fold.reach(len(events))
+        assert not plan(View("s", fold, source), rules, budget, reading=reading).decides
+    assert source.loaded == len(events), "each event was read once"
