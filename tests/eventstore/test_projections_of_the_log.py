@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from foldlog.eventstore import CorruptEvent, EventDraft, EventStore
+from foldlog.eventstore.sessions import SessionList
 from foldlog.eventstore.testing import talk
 
 
@@ -38,18 +40,21 @@ def test_the_list_of_sessions(store: EventStore, sql: str) -> None:
     assert len(store.search("message")) == 6
 
 
-def test_another_may_be_faster_to_store_the_list(store: EventStore) -> None:
+def test_another_may_be_faster_to_store_the_list(
+    store: EventStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It appends and lists just when this one is about to store what it has found."""
     store.append("s", talk(1))
+    keep = SessionList._store
     with EventStore(store.path) as other:
 
-        def be_faster(statement: str) -> None:
-            if statement.startswith("BEGIN"):
-                store.db.conn.set_trace_callback(None)
-                other.append("new", talk(2))
-                other.sessions()
+        def keep_late(self: SessionList, *found: Any) -> None:
+            monkeypatch.setattr(SessionList, "_store", keep)
+            other.append("new", talk(2))
+            other.sessions()
+            keep(self, *found)
 
-        store.db.conn.set_trace_callback(be_faster)
+        monkeypatch.setattr(SessionList, "_store", keep_late)
         store.sessions()
         store.append("new", talk(1))
         assert store.session("new").messages == other.session("new").messages == 3
