@@ -16,6 +16,7 @@ from foldlog.eventstore.errors import (
     NewerStore,
     NotAStore,
     ReadOnlyStore,
+    SessionHeld,
     SessionNotFound,
     SourceError,
     StoreBusy,
@@ -26,6 +27,7 @@ from foldlog.eventstore.errors import (
     VersionNotFound,
 )
 from foldlog.eventstore.events import Event, EventDraft
+from foldlog.eventstore.leases import Holder
 from foldlog.eventstore.sessions import SessionInfo
 from foldlog.eventstore.store import EventStore
 
@@ -39,11 +41,13 @@ __all__ = [
     "EventDraft",
     "EventStore",
     "FoldlogError",
+    "Holder",
     "InvalidDraft",
     "InvalidView",
     "NewerStore",
     "NotAStore",
     "ReadOnlyStore",
+    "SessionHeld",
     "SessionInfo",
     "SessionNotFound",
     "SourceError",

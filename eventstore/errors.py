@@ -33,6 +33,35 @@ class VersionConflict(FoldlogError):
         )
 
 
+class SessionHeld(FoldlogError):
+    """Another program has the lease of the session.
+
+    Attributes:
+        session: The session.
+        pid, host, program: Which process on which machine, and what it says that it is.
+        since: When it took the lease, ISO 8601 in UTC. All four are None where it has not told yet.
+    """
+
+    def __init__(
+        self,
+        session: str,
+        *,
+        pid: int | None = None,
+        host: str | None = None,
+        program: str | None = None,
+        since: str | None = None,
+    ) -> None:
+        self.session, self.pid, self.host = session, pid, host
+        self.program, self.since = program, since
+        who = "another program"
+        if pid is not None:
+            who = f"{program} (process {pid} on {host}, since {since})"
+        super().__init__(
+            f"session {session!r} is in use by {who}. End that program, or go on in a copy:"
+            f" `foldlog fork {session}`."
+        )
+
+
 class DuplicateKey(FoldlogError):
     """A key was used before in this session, for other content."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -24,6 +25,7 @@ from foldlog.eventstore.errors import (
     VersionNotFound,
 )
 from foldlog.eventstore.events import Event, EventDraft, Json
+from foldlog.eventstore.leases import Holder, MemoryLeases
 from foldlog.eventstore.recorder import check_name
 from foldlog.eventstore.sessions import PREVIEW_CHARS, PREVIEWED, TIMED, SessionInfo, no_session
 from foldlog.eventstore.upcast import upcast
@@ -60,6 +62,7 @@ class MemoryStore:
         self._log: list[_Recorded] = []
         self._parents: dict[str, tuple[str, int]] = {}
         self._folds: dict[str, tuple[int, bytes]] = {}
+        self._leases = MemoryLeases()
 
     def __enter__(self) -> Self:
         return self
@@ -244,6 +247,11 @@ class MemoryStore:
         draft = EventDraft("session.started", {k: v for k, v in data.items() if v is not None})
         self._parents[name] = (session, parent.version)
         return _event(self._record(name, draft, _seal(draft), self._clock()))
+
+    def lease(self, session: str, *, holder: str | None = None) -> AbstractContextManager[Holder]:
+        """A session for one user of this store alone, for the time of a ``with`` block."""
+        check_name("session id", session)
+        return self._leases.hold(session, Holder.me(holder))
 
     # -- the fold's cache --------------------------------------------------------------------
 

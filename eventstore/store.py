@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Self
 from foldlog.eventstore import codec
 from foldlog.eventstore.ancestry import Ancestry
 from foldlog.eventstore.clock import now
-from foldlog.eventstore.errors import CorruptEvent, VersionNotFound
+from foldlog.eventstore.errors import CorruptEvent, ReadOnlyStore, VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft, Json
+from foldlog.eventstore.leases import FileLeases, Holder, Leases, MemoryLeases
 from foldlog.eventstore.reader import Reader
 from foldlog.eventstore.recorder import Recorder, check_name
 from foldlog.eventstore.sessions import SessionInfo, SessionList, no_session, show
-from foldlog.eventstore.sqlite import Connection, Synchronous
+from foldlog.eventstore.sqlite import MEMORY, Connection, Synchronous
 
 if TYPE_CHECKING:
     from sqlite_utils.db import Database
@@ -69,6 +70,7 @@ class EventStore:
         self._recorder = Recorder(self._connection, self._reader, clock or now)
         self._sessions = SessionList(self._connection, self._reader)
         self._compressor = codec.Compressor()
+        self._leases: Leases = MemoryLeases() if self.path == MEMORY else FileLeases(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -244,6 +246,28 @@ class EventStore:
         }
         draft = EventDraft("session.started", {k: v for k, v in data.items() if v is not None})
         return self._recorder.start_fork(name, draft, parent)
+
+    def lease(self, session: str, *, holder: str | None = None) -> AbstractContextManager[Holder]:
+        """A session for this program alone, for the time of a ``with`` block.
+
+        It ends with the block or with the process, however that ends. It keeps out others that ask
+        for a lease; it does not stop them from appending, which expected versions guard. A fork
+        has a lease of its own, and a session that is not there yet can be leased.
+
+        Args:
+            holder: What this program calls itself towards those who are refused.
+
+        Raises:
+            SessionHeld: Another program has it, or another part of this one.
+            ReadOnlyStore: Who cannot append needs no lease.
+            StoreError: The file of the lease cannot be made.
+        """
+        check_name("session id", session)
+        if self._connection.read_only:
+            raise ReadOnlyStore(
+                f"{self.path} is open for reading only, and a lease is for those who append."
+            )
+        return self._leases.hold(session, Holder.me(holder))
 
     # -- the fold's cache --------------------------------------------------------------------
 

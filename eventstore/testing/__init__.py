@@ -26,6 +26,7 @@ from foldlog.eventstore.testing.appending import (
     Payloads,
 )
 from foldlog.eventstore.testing.backend import Backend, Conformance, is_sound, said, talk, versions
+from foldlog.eventstore.testing.leasing import Leasing
 from foldlog.eventstore.testing.listing import Sessions, Verifying
 from foldlog.eventstore.testing.reading import Forking, Reading
 from foldlog.eventstore.testing.sharing import Reopening, SharedStore
@@ -38,6 +39,7 @@ __all__ = [
     "ExpectedVersion",
     "Forking",
     "Idempotency",
+    "Leasing",
     "Payloads",
     "Reading",
     "Reopening",
@@ -61,6 +63,7 @@ class StoreConformance(
     Reading,
     Forking,
     Sessions,
+    Leasing,
     Verifying,
 ):
     """All that one handle on one store can show."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import pytest
 
 from foldlog.eventstore.events import Event, EventDraft
+from foldlog.eventstore.leases import Holder
 from foldlog.eventstore.sessions import SessionInfo
 from foldlog.eventstore.verify import Verdict
 
@@ -47,6 +49,9 @@ class Backend(Protocol):
         title: str | None = None,
         new: str | None = None,
     ) -> Event: ...
+    def lease(
+        self, session: str, *, holder: str | None = None
+    ) -> AbstractContextManager[Holder]: ...
     def verify(
         self, session: str | None = None, *, expect: str | None = None
     ) -> Iterator[Verdict]: ...

@@ -9,6 +9,7 @@ import pytest
 
 from foldlog.eventstore.errors import (
     DuplicateKey,
+    SessionHeld,
     SessionNotFound,
     VersionConflict,
 )
@@ -91,6 +92,15 @@ class SharedStore(Conformance):
             answer = {"tool_use_id": f"t{turn}", "content": "done"}
             answerer.append("s", [EventDraft("tool.result", answer)])
         assert is_sound(store)
+
+    def test_a_lease_of_one_keeps_the_other_out(self, store: Backend, other: Backend) -> None:
+        with store.lease("s", holder="the first"):
+            with pytest.raises(SessionHeld, match="the first"), other.lease("s"):
+                pytest.fail("both have it")
+            with other.lease("another session"):
+                other.append("s", talk(1))
+        with other.lease("s"), pytest.raises(SessionHeld), store.lease("s"):
+            pytest.fail("both have it")
 
 
 class Reopening(Conformance):

@@ -12,13 +12,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
-from foldlog.eventstore import Event, EventDraft, EventStore, FoldlogError, VersionConflict
+from foldlog.eventstore import (
+    Event,
+    EventDraft,
+    EventStore,
+    FoldlogError,
+    SessionHeld,
+    VersionConflict,
+)
 from foldlog.eventstore import migrations as _migrations  # noqa: F401  (a new store needs them)
 from foldlog.eventstore.testing import said
 
@@ -181,6 +189,56 @@ def open_and_append(me: str) -> None:
                 say(event.version)
         except (FoldlogError, OSError, ValueError, AssertionError) as error:
             say(f"{type(error).__name__}: {error}")
+
+
+def hold(path: str, session: str) -> None:
+    """Take a session's lease when told to, say so or who has it, keep it until told to let go."""
+    with EventStore(path) as store:
+        while listen():
+            try:
+                with store.lease(session, holder="the program"):
+                    say("held")
+                    listen()
+                say("let go")
+            except SessionHeld as error:
+                say(error.pid)
+
+
+def append_in_turns(path: str, count: str) -> None:
+    """Append to a session so many times, each time under its lease; tell the conflicts."""
+    conflicts = 0
+    listen()
+    with EventStore(path, synchronous="NORMAL") as store:
+        for _ in range(int(count)):
+            with ExitStack() as held:
+                while not _take(store, held):
+                    pass
+                try:
+                    store.append("s", [said("turn")], expected=store.last("s"))
+                except VersionConflict:
+                    conflicts += 1
+    say(conflicts)
+
+
+def _take(store: EventStore, held: ExitStack) -> bool:
+    try:
+        held.enter_context(store.lease("s"))
+    except SessionHeld:
+        return False
+    return True
+
+
+def hold_and_leave_a_child(path: str, session: str) -> None:
+    """Take a session's lease, fork a child that outlives this process, tell its id and wait."""
+    listen()
+    with EventStore(path) as store, store.lease(session):
+        child = os.fork()
+        if child == 0:
+            for stream in (0, 1):  # the test waits for the end of what is said
+                os.close(stream)
+            signal.pause()
+        say(child)
+        signal.pause()
 
 
 def search_all(path: str, word: str) -> None:
