@@ -46,6 +46,16 @@ def canonical(request: Mapping[str, Any]) -> bytes:
     return codec.dumps({key: value for key, value in parts.items() if value is not None})
 
 
+def unmarked(blocks: Json) -> Json:
+    """A list of blocks without marks; the same object where there are none, or where it is none."""
+    return _blocks(blocks)
+
+
+def unmarked_messages(messages: Json) -> Json:
+    """Messages whose contents have no marks; the same object where there are none."""
+    return _messages(messages)
+
+
 def _messages(messages: Json) -> Json:
     if not isinstance(messages, list):
         return messages

@@ -12,6 +12,7 @@ seen and expects it with every append: of two programs that resume one session, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from foldlog.eventstore import Event, EventDraft, EventStore, InvalidView
@@ -52,12 +53,15 @@ class Session:
 
     Attributes:
         version: The last version that this object has seen; the next append expects it.
+        lock: Held while something is recorded; hold it over steps that belong together, where
+            several threads use the session.
         prepared: What the newest ``prepare``, ``overflowed`` or ``compact`` decided and recorded.
     """
 
     def __init__(self, store: EventStore, id: str) -> None:
         self.store = store
         self.id = id
+        self.lock = RLock()
         self.version = store.last(id)
         self._resumed = Resumed(store, id)
         self._preparer: Preparer | None = None
@@ -71,9 +75,10 @@ class Session:
         Raises:
             VersionConflict: Somebody else appended. Look at ``view()``, then decide again.
         """
-        events = self.store.append(self.id, drafts, expected=self.version)
-        self.version = max([self.version, *(event.version for event in events)])
-        return events
+        with self.lock:
+            events = self.store.append(self.id, drafts, expected=self.version)
+            self.version = max([self.version, *(event.version for event in events)])
+            return events
 
     def user(self, content: Content, **more: Any) -> Event:
         """What the user said."""

@@ -18,7 +18,7 @@ from foldlog.eventstore.verify import Verdict
 from foldlog.projections import repairs
 from foldlog.projections.edits import is_imported
 from foldlog.projections.mending import RULES
-from foldlog.projections.proof import difference, is_provable, view_problems
+from foldlog.projections.proof import difference, has_diverged, is_provable, view_problems
 from foldlog.projections.stored import Resumed
 
 DAMAGED = 1
@@ -32,12 +32,14 @@ class Findings:
     Attributes:
         verdict: What the store says of hashes, order and payloads; and the problems of views.
         requests: How many requests carry a digest and can be rebuilt.
+        diverged: In how many of them something else than the view was sent; the log says what.
         notices: (version, notice): what render left out, and what an imported log shows otherwise
             than its requests say. No faults.
     """
 
     verdict: Verdict
     requests: int = 0
+    diverged: int = 0
     notices: list[tuple[int, str]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -48,6 +50,7 @@ class Findings:
             "ok": verdict.ok,
             "events": verdict.events,
             "requests": self.requests,
+            "diverged": self.diverged,
             "erased": verdict.erased,
             "head_hash": verdict.head_hash,
             "problems": [{"version": v, "problem": text} for v, text in verdict.problems],
@@ -60,6 +63,7 @@ COLUMNS: list[Column[Findings]] = [
     Column("ok", lambda found: "yes" if found.verdict.ok else "NO"),
     Column("events", lambda found: found.verdict.events),
     Column("requests", lambda found: found.requests),
+    Column("diverged", lambda found: found.diverged),
     Column("erased", lambda found: found.verdict.erased),
     Column("problems", lambda found: len(found.verdict.problems)),
     Column("notices", lambda found: len(found.notices)),
@@ -127,6 +131,7 @@ def _look_at_views(store: EventStore, findings: Findings, views: bool, bar: Bar)
     findings.notices.extend(_left_out(resumed))
     requests = [e for e in store.read(session, types=["request.sent"]) if is_provable(e)]
     findings.requests = len(requests)
+    findings.diverged = sum(map(has_diverged, requests))
     for done, request in enumerate(requests if views else (), start=1):
         bar.update(session, done, len(requests))
         told = difference(resumed.view, request)

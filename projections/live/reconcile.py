@@ -1,0 +1,230 @@
+"""Reconciling: what a harness's list says that the log does not know yet. Pure.
+
+    known: what the log says, event by event ─┐
+                                              ├─► how far they agree ─► a move of the head, drafts
+    told: what the harness's list says       ─┘
+
+The two are walked side by side. Where the log's next event is not what the list says next, they
+part: what the log holds behind that place was edited, undone or never known to the harness, and is
+left behind by a move of the head; what the list holds behind it is appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from foldlog.eventstore.events import EventDraft, Json
+from foldlog.projections.digest import MARK, unmarked
+from foldlog.projections.interrupted import INTERRUPTED
+from foldlog.projections.items import Item
+from foldlog.projections.live.told import Part, Stretch, parts_in, parts_of, signature, stretches
+from foldlog.projections.replies import joined
+
+
+class Known(NamedTuple):
+    """One thing that the log says.
+
+    Attributes:
+        version: The event that says it.
+        parts: What it says.
+        optional: A harness need not know it: foldlog alone put it there.
+    """
+
+    version: int
+    parts: tuple[Part, ...]
+    optional: bool = False
+
+    @property
+    def in_reply(self) -> bool:
+        """Whether the assistant said it."""
+        return self.parts[0].in_reply
+
+
+def known(items: Iterable[Item]) -> list[Known]:
+    """What a view's items say, or the events of a lineage; what says nothing is left out."""
+    found = []
+    for item in joined(list(items)):
+        parts = parts_of(item.role, item.content, keep_blocks=False)
+        if parts:
+            found.append(Known(item.version, tuple(parts), _optional(item)))
+    return found
+
+
+def _optional(item: Item) -> bool:
+    """What the harness did not say itself: attachments, and results that were never there."""
+    if item.kind == "result":
+        return bool(item.event and item.event.data.get("synthesized"))
+    return item.kind == "attachment"
+
+
+@dataclass(slots=True)
+class Agreement:
+    """How far a log and a list agree.
+
+    Attributes:
+        told: The parts of the list that the log knows, by their places.
+        parted: The version of the first event that the list does not know; None where it knows all.
+        agreed: How many events the list knows.
+    """
+
+    told: set[int] = field(default_factory=set)
+    parted: int | None = None
+    agreed: int = 0
+
+
+def agreement(log: Sequence[Known], parts: Sequence[Part]) -> Agreement:
+    """Walk the log and the list side by side, as far as they agree."""
+    walk = _Walk(stretches(parts))
+    at = 0
+    while at < len(log):
+        if log[at].in_reply:
+            end = at
+            while end < len(log) and log[end].in_reply:
+                end += 1
+            done = walk.reply(log[at:end])
+        else:
+            end, done = at + 1, int(walk.between(log[at]))
+        if done < end - at and not _skippable(log[at + done : end]):
+            walk.found.parted = log[at + done].version
+            break
+        at = end
+    return walk.found
+
+
+def _skippable(rest: Sequence[Known]) -> bool:
+    return all(item.optional or (item.in_reply and not signature(item.parts)) for item in rest)
+
+
+class _Walk:
+    """A place in a list, and what of it was met so far."""
+
+    def __init__(self, list_: Sequence[Stretch]) -> None:
+        self.found = Agreement()
+        self._stretches = list_
+        self._at = 0
+
+    def reply(self, run: Sequence[Known]) -> int:
+        """Meet as many of the log's events that make one reply as the list has in it."""
+        stretch = self._next(in_reply=True)
+        if stretch is None or self._met(stretch):
+            return 0
+        ends = _ends(stretch)
+        for count in range(len(run), 0, -1):
+            wanted = signature(part for item in run[:count] for part in item.parts)
+            for end in ends:
+                if signature(stretch.parts[:end]) == wanted:
+                    self._meet(range(stretch.first, stretch.first + end))
+                    self.found.agreed += count
+                    return count
+        return 0
+
+    def between(self, item: Known) -> bool:
+        """Meet an event that stands between replies."""
+        stretch = self._next(in_reply=False)
+        places = self._places(stretch, item) if stretch else None
+        if places is None:
+            return False
+        self._meet(places)
+        self.found.agreed += 1
+        return True
+
+    def _places(self, stretch: Stretch, item: Known) -> list[int] | None:
+        """Where a stretch says what an event says; None where it does not."""
+        places: list[int] = []
+        for part in item.parts:
+            at = self._place(stretch, part, places)
+            if at is not None:
+                places.append(at)
+            elif not part.blank:
+                return None
+        return places
+
+    def _place(self, stretch: Stretch, part: Part, taken: list[int]) -> int | None:
+        """A result is found wherever it stands; all else has to come next."""
+        for at, told in enumerate(stretch.parts, stretch.first):
+            if at in self.found.told or at in taken or told.is_result != part.is_result:
+                continue
+            if (told.role, told.id, told.key) == (part.role, part.id, part.key):
+                return at
+            if not part.is_result:
+                return None
+        return None
+
+    def _next(self, *, in_reply: bool) -> Stretch | None:
+        """The stretch to look at: that which is not over, or the next, if it is of that kind."""
+        while self._at < len(self._stretches):
+            stretch = self._stretches[self._at]
+            if stretch.in_reply == in_reply:
+                return stretch
+            if not self._met(stretch):
+                return None
+            self._at += 1
+        return None
+
+    def _met(self, stretch: Stretch) -> bool:
+        last = stretch.first + len(stretch.parts)
+        return all(at in self.found.told for at in range(stretch.first, last))
+
+    def _meet(self, places: Iterable[int]) -> None:
+        self.found.told.update(places)
+
+
+def _ends(stretch: Stretch) -> list[int]:
+    """Where the messages of a stretch end, the last first."""
+    parts = stretch.parts
+    ends = [at for at in range(1, len(parts)) if parts[at].message != parts[at - 1].message]
+    return [len(parts), *reversed(ends)]
+
+
+# -- what is appended ------------------------------------------------------------------------
+
+
+def drafts(
+    messages: Sequence[Mapping[str, Any]], parts: Sequence[Part], told: set[int]
+) -> Iterator[EventDraft]:
+    """What a list says beyond what is known: each result on its own, the rest message by message.
+
+    Args:
+        parts: The list's parts.
+        told: The places of those that are known.
+    """
+    fresh: dict[int, list[Part]] = {}
+    for at, part in enumerate(parts):
+        if at not in told:
+            fresh.setdefault(part.message, []).append(part)
+    for at, rest in fresh.items():
+        yield from _drafts(messages[at], rest)
+
+
+def _drafts(message: Mapping[str, Any], rest: Sequence[Part]) -> Iterator[EventDraft]:
+    role, more = str(message.get("role")), {}
+    if role == "user":
+        yield from (_result(part.block) for part in rest if part.is_result)
+        rest = [part for part in rest if not part.is_result]
+    elif role == "system":
+        more = {key: message[key] for key in message if key not in ("role", "content", MARK)}
+    if rest:
+        yield EventDraft(f"message.{role}", {"content": _content(message, rest), **more})
+
+
+def _content(message: Mapping[str, Any], rest: Sequence[Part]) -> Json:
+    content = message.get("content")
+    return content if isinstance(content, str) else unmarked([part.block for part in rest])
+
+
+def _result(block: Json) -> EventDraft:
+    """A result; one that says it was interrupted gives way to the real one, if that comes."""
+    [bare] = unmarked([block])
+    data = {key: value for key, value in bare.items() if key != "type"}
+    made_up = data.get("content") == INTERRUPTED
+    return EventDraft("tool.result", {**data, "synthesized": True} if made_up else data)
+
+
+def has_replies(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the assistant said anything in a list."""
+    return any(message.get("role") == "assistant" for message in messages)
+
+
+__all__ = ["Agreement", "Known", "agreement", "drafts", "has_replies", "known", "parts_in"]

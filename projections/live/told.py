@@ -1,0 +1,153 @@
+"""What a list of messages says, part by part, so that two lists can be compared.
+
+A harness keeps its own list, and never quite the one that the log would render: it marks blocks for
+the cache, writes a text as a block, drops old thinking, brings keys into another order. So parts
+are compared by what they say. Marks, nulls and the order of keys do not count, a text is one text
+block, a result is known by its call and its content, a reply by its calls, else by its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from foldlog.eventstore import codec
+from foldlog.eventstore.events import Json
+from foldlog.projections.blocks import (
+    CALLS,
+    RESULT,
+    THINKING,
+    blocks,
+    call_id,
+    content_of,
+    is_blank,
+    is_server_result,
+    kind,
+    text,
+)
+from foldlog.projections.digest import MARK
+
+UNSAID = THINKING | {"fallback"}
+"""Blocks of a reply that a harness may leave out when it sends the reply back."""
+
+
+class Part(NamedTuple):
+    """One block of a message.
+
+    Attributes:
+        role: Of the message that it stands in.
+        id: The call that it makes or answers.
+        key: What it says: the text of a reply's part, else a digest.
+        is_result: It answers a call; results stand in any order.
+        blank: It says nothing, and may be missing.
+        message: The place of its message in the list.
+        block: The block itself, as it was sent.
+    """
+
+    role: str
+    id: str | None
+    key: str
+    is_result: bool = False
+    blank: bool = False
+    message: int = 0
+    block: Json = None
+
+    @property
+    def in_reply(self) -> bool:
+        """Whether the assistant said it."""
+        return self.role == "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A reply, or what stands between two replies.
+
+    Attributes:
+        parts: Its parts, in their order.
+        first: The place of the first of them among all parts of the list.
+    """
+
+    parts: tuple[Part, ...]
+    first: int
+
+    @property
+    def in_reply(self) -> bool:
+        """Whether it is a reply."""
+        return self.parts[0].in_reply
+
+
+def parts_of(role: str, content: Json, message: int = 0, *, keep_blocks: bool = True) -> list[Part]:
+    """The parts of one message.
+
+    Args:
+        keep_blocks: False where only what they say is wanted.
+    """
+    made = _reply_part if role == "assistant" else _user_part
+    found = (made(role, block) for block in blocks(content_of(content)))
+    return [
+        part._replace(message=message, block=block if keep_blocks else None)
+        for part, block in zip(found, blocks(content_of(content)), strict=True)
+    ]
+
+
+def parts_in(messages: Sequence[Mapping[str, Any]]) -> list[Part]:
+    """The parts of all messages of a list."""
+    return [
+        part
+        for at, message in enumerate(messages)
+        for part in parts_of(str(message.get("role")), message.get("content"), at)
+    ]
+
+
+def stretches(parts: Sequence[Part]) -> list[Stretch]:
+    """The replies of a list, and what stands between them."""
+    found: list[Stretch] = []
+    start = 0
+    for at in range(1, len(parts) + 1):
+        if at == len(parts) or parts[at].in_reply != parts[start].in_reply:
+            found.append(Stretch(tuple(parts[start:at]), start))
+            start = at
+    return found
+
+
+def signature(parts: Iterable[Part]) -> object:
+    """What a reply is known by: its calls, else its text."""
+    said = list(parts)
+    calls = tuple(part.id for part in said if part.id)
+    return calls or "".join(part.key for part in said).strip()
+
+
+def plain(value: Json) -> Json:
+    """JSON as it is compared: without marks and nulls, keys in one order."""
+    if isinstance(value, dict):
+        return {
+            key: plain(value[key])
+            for key in sorted(value)
+            if value[key] is not None and key != MARK
+        }
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _reply_part(role: str, block: Json) -> Part:
+    name = kind(block)
+    if name in CALLS:
+        return Part(role, call_id(block), "")
+    if name == "text":
+        return Part(role, None, str(block.get("text", "")))
+    if name in UNSAID or is_server_result(name):
+        return Part(role, None, "")
+    return Part(role, None, _digest(plain(block)))
+
+
+def _user_part(role: str, block: Json) -> Part:
+    if kind(block) == RESULT:
+        said = [plain(b) for b in blocks(content_of(block.get("content"))) if not is_blank(b)]
+        return Part(role, call_id(block), _digest(said), is_result=True)
+    said = text(block) if isinstance(block, str) else block
+    return Part(role, None, _digest(plain(said)), blank=is_blank(block))
+
+
+def _digest(value: Json) -> str:
+    return blake2b(codec.dumps(value), digest_size=16).hexdigest()
