@@ -1,6 +1,6 @@
 """The API: it refuses what the real one refuses, and answers with what a test has written.
 
-    received -> the shape, the rules -> bound thinking -> edits -> overflow -> the scripted reply
+    received -> shape, thread, rules -> bound thinking -> edits -> overflow -> the scripted reply
 
 ``tests.server.http`` puts it on a port of the loopback, so that the real SDK talks to it.
 """
@@ -26,6 +26,7 @@ from tests.server.rules.features import BINDING
 from tests.server.rules.thinking import modified, signatures_made
 from tests.server.signing import ending, resigned, signed_reply
 from tests.server.summaries import summarized, threshold, threshold_block, without_compacted
+from tests.server.threads import Threads, unsupported
 from tests.server.tokens import block_tokens, count
 from tests.server.wire import THINKING, Block, Call
 
@@ -41,6 +42,7 @@ class Received:
         path: The path it was sent to.
         headers: Its headers, the names in lower case.
         body: Its JSON.
+        whole: The same with what its thread holds: all that the model reads.
         refusal: Why it was refused.
         message: The message that answered it.
         figures: How its input was paid.
@@ -50,6 +52,7 @@ class Received:
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
+    whole: Any = None
     refusal: Refusal | None = None
     message: dict[str, Any] | None = None
     figures: Figures | None = None
@@ -64,7 +67,7 @@ class Received:
     @property
     def call(self) -> Call:
         """The request as the rules read it."""
-        return Call(self.body, self.betas)
+        return Call(self.body if self.whole is None else self.whole, self.betas)
 
     @property
     def is_stream(self) -> bool:
@@ -91,6 +94,9 @@ class Api:
         faults: Refusals that come before anything else, one a request.
         respond: What answers a request that was not refused.
         summarize: What the API's own compaction says.
+        threads: The conversations that it holds; ``threads.expire()`` forgets them.
+        holds_threads: Whether it holds any: without, a request for it is refused, as for some
+            organizations.
         checks_signatures: Whether thinking that was not signed here is refused.
     """
 
@@ -108,6 +114,8 @@ class Api:
         self.faults: deque[Refusal] = deque()
         self.respond: Callable[[Received], Turn] = lambda _: reply("Understood.")
         self.summarize: Callable[[Received], Reply] = _summary
+        self.threads = Threads()
+        self.holds_threads = True
         self.checks_signatures = True
         self.cache = PromptCache()
         self._made = 0
@@ -210,12 +218,18 @@ class Api:
     def _read(self, received: Received) -> tuple[Model, Call, Applied]:
         """The request as the model reads it, or why it does not."""
         schema.check(received.body)
+        received.whole = self._whole(received)
         model, call = self._model(received.body["model"]), received.call
         self._check(call, model)
         call, received.dropped = bound(without_compacted(call), model)
         call, applied = edited(call)
         _fit(call, model)
         return model, call, applied
+
+    def _whole(self, received: Received) -> dict[str, Any]:
+        if received.body.get("thread") and not self.holds_threads:
+            raise unsupported("inference_hooks")
+        return self.threads.whole(received.body, received.betas, self.now)
 
     def _check(self, call: Call, model: Model) -> None:
         for rule in RULES:
@@ -313,6 +327,7 @@ class Api:
         if BINDING in received.betas:
             message["input_transformations"] = received.dropped
         received.message = message
+        self.threads.hold(received.body, received.whole, message, self.now)
         return message
 
     def _id(self, kind: str) -> str:

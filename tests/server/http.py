@@ -120,7 +120,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, answer: Answer, compacted: bool) -> None:
         self._begin(200, "text/event-stream; charset=utf-8", {"transfer-encoding": "chunked"})
         end = answer.reply.breaks_after
-        for event in islice(stream.events(answer.body, compacted), end):
+        for number, event in enumerate(islice(stream.events(answer.body, compacted), end)):
+            if answer.reply.gate is not None and number == answer.reply.waits_after:
+                answer.reply.gate.wait(self.timeout)
             self._chunk(stream.encoded(event))
         if answer.reply.error is not None:
             self._chunk(stream.encoded(("error", answer.reply.error.body(self._request_id()))))

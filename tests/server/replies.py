@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -21,12 +22,20 @@ class Reply:
         stop_reason: Why it ends; by default as its content says.
         breaks_after: After so many events the stream ends, without a stream the body in its middle.
         error: The error that a stream breaks off with; without one, the connection dies.
+        waits_after: After so many events the stream waits for ``gate``.
+        gate: What it waits for, half a minute at most.
     """
 
     content: tuple[Block, ...]
     stop_reason: str | None = None
     breaks_after: int | None = None
     error: Refusal | None = None
+    waits_after: int | None = None
+    gate: threading.Event | None = None
+
+    def waiting(self, gate: threading.Event, after: int = 3) -> Reply:
+        """The same reply, whose stream goes on after some events only when the gate is opened."""
+        return replace(self, waits_after=after, gate=gate)
 
     def dying(self, after: int = 4) -> Reply:
         """The same reply, whose connection dies after some events."""

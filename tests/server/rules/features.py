@@ -17,8 +17,6 @@ LEAST_TRIGGER = 50_000
 def betas_named(call: Call, model: Model) -> None:
     """What is in beta needs its header."""
     thinking = call.body.get("thinking") or {}
-    if call.body.get("thread"):
-        raise invalid("thread: not supported for this request", "thread_unsupported_request")
     if call.body.get("compaction") and SIGNED not in call.betas:
         raise invalid("compaction: Extra inputs are not permitted")
     if call.body.get("context_management") and EDITS not in call.betas:
