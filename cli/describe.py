@@ -13,27 +13,16 @@ from foldlog.projections.blocks import (
     CALLS,
     MEDIA,
     RESULT,
-    Content,
     blocks,
     content_of,
     is_server_result,
     kind,
     objects,
 )
+from foldlog.projections.contents import content
 
 HEADLINE = 120
 """Characters of a line in a log, where no terminal says otherwise."""
-
-CONTENT = {
-    "message.user": "content",
-    "message.assistant": "content",
-    "message.system": "content",
-    "tool.result": "content",
-    "attachment.added": "content",
-    "system.set": "system",
-    "summary.written": "text",
-}
-"""The types of events that hold content, and under which name."""
 
 
 def clock(time: str) -> str:
@@ -56,15 +45,6 @@ def event_json(event: Event) -> dict[str, Any]:
         "meta": event.meta,
         "hash": event.hash,
     }
-
-
-def content(event: Event) -> Content | None:
-    """The content of an event; None for one that has none."""
-    name = CONTENT.get(event.type)
-    value = event.data.get(name) if name else None
-    if value is None and event.type == "summary.written":
-        value = event.data.get("content")
-    return content_of(value) if isinstance(value, str | list) else None
 
 
 def headline(event: Event, chars: int = HEADLINE) -> str:

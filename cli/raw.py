@@ -5,25 +5,12 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error
 
-from foldlog.cli.describe import content
 from foldlog.eventstore import Event, VersionNotFound
 from foldlog.eventstore.codec import encode_text
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import MEDIA, RESULT, blocks, content_of, kind
+from foldlog.projections.contents import block_of, content
 from foldlog.projections.handles import Handle
-
-
-def block_of(event: Event, number: int) -> Json:
-    """A block of an event's content, counted from 1; a text that is no list is its first block.
-
-    Raises:
-        VersionNotFound: There is no such block.
-    """
-    found = blocks(content(event) or [])
-    if 0 < number <= len(found):
-        return found[number - 1]
-    there = f"the blocks #1 to #{len(found)}" if found else "no blocks"
-    raise VersionNotFound(f"version {event.version} ({event.type}) has {there}, not #{number}.")
 
 
 def raw_bytes(event: Event, number: int | None) -> bytes:

@@ -64,12 +64,14 @@ class Hit:
     """One event in which something was found.
 
     Attributes:
+        position: Its place in the store; where a search for the older ones goes on.
         session, version, type: Which event.
         at: When it happened.
         tool: The tool it calls or answers.
         snippet: The text around what was found, on one line.
     """
 
+    position: int
     session: str
     version: int
     type: str
@@ -93,6 +95,7 @@ class Search:
         types: Collection[str] | None,
         tool: str | None,
         limit: int,
+        before: int | None,
         progress: Callable[[int, int], None],
     ) -> list[Hit]:
         """Where the terms of ``text`` occur; the parameters are those of ``EventStore.search``."""
@@ -103,8 +106,9 @@ class Search:
             with suppress(ReadOnlyStore, StoreFull, StoreBusy):
                 self._catch_up(progress)
         done, last = self._span()
+        newest = last if before is None else min(last, before - 1)
         with self._connection.reading() as db, closing(self._rest(done, last)) as rest:
-            positions = chain(_matches(rest, match, last), _matches(db, match, done))
+            positions = chain(_matches(rest, match, newest), _matches(db, match, min(done, newest)))
             return list(islice(self._hits(positions, where, arguments, terms), limit))
 
     def _hits(
@@ -122,7 +126,8 @@ class Search:
             for session, version, tool in rows:
                 (event,) = self._reader.recorded(session, version)
                 snippet = excerpt(text_of(event.type, event.data), terms)
-                yield Hit(session, version, event.type, event.occurred, tool, snippet)
+                place = event.position
+                yield Hit(place, session, version, event.type, event.occurred, tool, snippet)
 
     def _conditions(
         self, session: str | None, types: Collection[str] | None, tool: str | None

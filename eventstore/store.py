@@ -337,6 +337,7 @@ class EventStore:
         types: Collection[str] | None = None,
         tool: str | None = None,
         limit: int = 50,
+        before: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Hit]:
         """Where something was said, the newest first: in any language, also in compressed payloads.
@@ -350,6 +351,7 @@ class EventStore:
             types: Only in events of these types.
             tool: Only in calls of this tool and their results.
             limit: How many at the most.
+            before: Only events below this position: that of the last hit, to go on behind it.
             progress: Told how many of how many events are indexed, while the index catches up.
 
         Raises:
@@ -358,7 +360,8 @@ class EventStore:
         from foldlog.eventstore.search import Search
 
         search = Search(self._connection, self._reader, self._ancestry)
-        return search.find(text, session, types, tool, limit, progress or (lambda done, all: None))
+        told = progress or (lambda done, all: None)
+        return search.find(text, session, types, tool, limit, before, told)
 
     def sql(self, query: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         """Run a query that only reads: its column names, and its rows.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from textwrap import dedent
 from typing import NamedTuple
 
-from foldlog.cli.describe import block_lines, call_text, clock, content, media_line
+from foldlog.cli.describe import block_lines, call_text, clock, media_line
 from foldlog.cli.formats.markup import code_span, fenced, folded, in_html, prose
 from foldlog.eventstore import Event, EventStore
 from foldlog.eventstore.events import Json
@@ -29,6 +29,7 @@ from foldlog.projections.blocks import (
     objects,
     plain_text,
 )
+from foldlog.projections.contents import content
 from foldlog.projections.pieces import Cleared, Whole
 
 OUTPUT_CHARS, OUTPUT_LINES = 2_000, 40

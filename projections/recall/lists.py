@@ -1,0 +1,104 @@
+"""Lists: a line for each thing that stands somewhere, in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from foldlog.eventstore import Event
+from foldlog.projections.blocks import CALLS, blocks, call_id, content_of, kind
+from foldlog.projections.contents import CONTENT
+from foldlog.projections.items import items_of
+from foldlog.projections.listing import text_of_item
+from foldlog.projections.pieces import Piece
+from foldlog.projections.recall.quoted import one_line
+from foldlog.projections.recall.reach import Reach
+from foldlog.projections.recall.sight import IN_FULL, brief, kept
+from foldlog.projections.recall.told import HEAD, line_of, size_of
+from foldlog.projections.view import View
+
+
+class Row(NamedTuple):
+    """A line of a list, and where it stands."""
+
+    place: int
+    text: str
+
+
+def page_of(rows: Iterable[Row], size: int) -> tuple[list[str], int | None]:
+    """The lines that a page takes, one at the least, and the place of the first that it does not.
+
+    No more rows are made than are needed to know that.
+    """
+    taken: list[str] = []
+    room = size
+    for row in rows:
+        room -= len(row.text) + 1
+        if taken and room < 0:
+            return taken, row.place
+        taken.append(row.text)
+    return taken, None
+
+
+def of_range(reach: Reach, session: str, first: int, last: int) -> Iterator[Row]:
+    """The conversation that was recorded in a range of versions, whatever is seen of it."""
+    view = reach.view(session)
+    tools = _Tools()
+    for event in reach.store.read_ranges(session, [(first, last)], tuple(CONTENT)):
+        yield Row(event.version, _line(reach, session, event, tools, brief(view, event)))
+
+
+def of_view(reach: Reach, view: View, start: int, *, only_lost: bool = False) -> Iterator[Row]:
+    """What stands in a view, in its order.
+
+    Args:
+        start: The version of the row to begin with; 0 for the first.
+        only_lost: Only what is not seen in full.
+    """
+    tools, begun = _Tools(), not start
+    for piece in view.pieces:
+        begun = begun or piece.first <= start <= piece.last
+        if not begun or (only_lost and kept(piece.shown) == IN_FULL):
+            continue
+        if piece.hides:
+            yield Row(piece.first, _hiding(reach, view, piece))
+            continue
+        first = start if piece.first <= start <= piece.last else piece.first
+        for event in view.load([(first, piece.last)]):
+            if event.type in CONTENT and event.type != "summary.written":
+                state = kept(piece.shown) or "seen"
+                text = _line(reach, view.session, event, tools, state)
+                yield Row(event.version, text)
+
+
+def _hiding(reach: Reach, view: View, piece: Piece) -> str:
+    """One line for what is hidden together: its range, and what stands there instead."""
+    name = reach.name(view.session, piece.first)
+    if piece.last > piece.first:
+        name += f"-{piece.last}"
+    stands = " ".join(map(text_of_item, items_of(view, piece)))
+    return f"{name}  {kept(piece.shown)}" + (f": {one_line(stands, HEAD)}" if stands else "")
+
+
+def _line(reach: Reach, session: str, event: Event, tools: _Tools, state: str) -> str:
+    told = [
+        reach.name(session, event.version),
+        one_line(f"{event.type} {tools.of(event) or ''}", 80),
+        f"{size_of(event):,} characters",
+        *([state] if state else []),
+    ]
+    return f"{'  '.join(told)}: {line_of(event)}"
+
+
+class _Tools:
+    """The names of the tools that were called, as far as a list has come."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def of(self, event: Event) -> str | None:
+        for block in blocks(content_of(event.data.get("content"))):
+            if kind(block) in CALLS and (id := call_id(block)):
+                self._names[id] = str(block.get("name"))
+        answered = call_id(event.data) if event.type == "tool.result" else None
+        return self._names.get(answered) if answered else None

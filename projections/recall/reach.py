@@ -1,0 +1,102 @@
+"""Reach: which sessions a reader may read, and what a name means there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from foldlog.eventstore import Event, EventStore, FoldlogError, InvalidView
+from foldlog.projections.blocks import CALLS, blocks, call_id, content_of, kind
+from foldlog.projections.handles import Handle
+from foldlog.projections.recall.quoted import one_line
+from foldlog.projections.recall.tool import Mistake, Named
+from foldlog.projections.stored import Resumed
+from foldlog.projections.view import View
+
+FIRST_LOOK = 64
+"""Versions before a result that are looked at first for its call; each further look doubles."""
+
+FARTHEST = 4_096
+"""Versions before a result behind which no call is looked for."""
+
+
+class Reach:
+    """What one reader may read: its own session with what that inherits, or all of a store.
+
+    Args:
+        store: Where everything is.
+        own: The session whose view the reader sees.
+        everything: Whether other sessions may be read as well.
+    """
+
+    def __init__(self, store: EventStore, own: str, everything: bool) -> None:
+        self.store = store
+        self.own = own
+        self.everything = everything
+        self._resumed = Resumed(store, own)
+
+    def session(self, named: Named, within: str) -> str:
+        """The session in which to read what is named.
+
+        An event of another session is read where it is one of this session's own, because this one
+        inherited it, or that one.
+
+        Raises:
+            Mistake: It is another session's. Whether that one exists is not told.
+        """
+        name = within if named.session is None else named.session
+        if name in (self.own, within):
+            return name
+        if self.everything:
+            return name if self.store.exists(name) else self.store.find_session(name)
+        last = named.version if named.last is None else named.last
+        if isinstance(last, int) and self._shared(name, last):
+            return self.own
+        raise Mistake(
+            f"{one_line(name, 80)!r} is another session; this tool reads its own and no other."
+            ' Name a version of this session ({"show": "12"}), or search.'
+        )
+
+    def owns(self, event: Event) -> bool:
+        """Whether an event is one of the own session, recorded there or inherited."""
+        return event.session == self.own or self._at(self.own, event.version) == event.position
+
+    def name(self, session: str, version: int, block: int | None = None) -> str:
+        """The name by which a reader gets at it: short in its own session."""
+        if session == self.own:
+            return f"{version}#{block}" if block else str(version)
+        return str(Handle(session, version, block))
+
+    def view(self, session: str, until: int | None = None) -> View | None:
+        """The view of a session; None where it cannot be folded."""
+        resumed = self._resumed if session == self.own else Resumed(self.store, session)
+        with suppress(InvalidView):
+            return resumed.view(until)
+        return None
+
+    def call(self, session: str, result: Event) -> dict[str, object] | None:
+        """The call that a result answers; None where it is not found near it."""
+        id, look, last = call_id(result.data), FIRST_LOOK, result.version - 1
+        while id and last > 0 and result.version - last < FARTHEST:
+            first = max(1, last - look + 1)
+            for block in self._calls(session, first, last):
+                if call_id(block) == id:
+                    return block
+            last, look = first - 1, 2 * look
+        return None
+
+    def _calls(self, session: str, first: int, last: int) -> Iterator[dict[str, object]]:
+        for event in self.store.read_ranges(session, [(first, last)], ["message.assistant"]):
+            for block in blocks(content_of(event.data.get("content"))):
+                if kind(block) in CALLS:
+                    yield block
+
+    def _shared(self, other: str, version: int) -> bool:
+        place = self._at(self.own, version)
+        return place is not None and place == self._at(other, version)
+
+    def _at(self, session: str, version: int) -> int | None:
+        """The position of an event; None where there is none, or none that can be read."""
+        with suppress(FoldlogError):
+            return self.store.get(session, version).position
+        return None
