@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 LIBRARIES = {
     "eventstore": {"orjson", "pluggy", "pytest", "sqlite_utils", "zstandard"},
     "projections": {"anthropic", "genai_prices"},
-    "cli": {"click", "orjson", "rich"},
+    "cli": {"click", "jsonschema", "orjson", "rich"},
 }
 """What each layer may import from outside, the standard library apart; pytest is for the classes
 that eventstore publishes for tests."""
@@ -27,7 +27,10 @@ BELOW = {
 }
 """The layers that each layer may import."""
 
-SLOW = ("anthropic", "click", "genai_prices", "rich", "sqlite_utils", "zstandard", "sqlite3")
+SLOW = (
+    *("anthropic", "click", "genai_prices", "jsonschema", "rich"),
+    *("sqlite_utils", "sqlite3", "zstandard"),
+)
 """Imported where they are used, so that a command which needs none of them starts at once."""
 
 

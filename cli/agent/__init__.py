@@ -1,0 +1,1 @@
+"""The reference agent: a small loop on top of a recorded session."""

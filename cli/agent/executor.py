@@ -1,0 +1,222 @@
+"""The executor: one call of the model, from permission to its recorded result.
+
+    arguments -> permission.decided -> tool.started -> hooks -> the tool -> hooks -> tool.result
+
+Whatever happens, a call gets a result that the model can read: a tool, a hook or an argument that
+breaks is told of in it. Only what concerns the person or the store leaves ``run``: Ctrl-C, once the
+result is recorded, and a store that cannot record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foldlog.cli.agent.hooks import Hooks, Occasion, Refused
+from foldlog.cli.agent.permissions import Permissions
+from foldlog.cli.agent.results import Result, storable, with_notes
+from foldlog.cli.agent.tool import Context, Stopped, Tool, ToolFailed
+from foldlog.eventstore import Event, EventDraft, InvalidDraft
+from foldlog.projections.session import Session
+
+STARTED = "tool.started"
+
+NOT_RUN = "[The call did not run: the user stopped the turn.]"
+STOPPED = "[The user stopped this call while it ran. It may have run in part.]"
+
+SHOWN_ERRORS = 5
+"""How many mistakes in its arguments a call is told of."""
+
+
+class Executor:
+    """Runs the calls of a session.
+
+    Args:
+        session: The session; what happens is recorded there.
+        tools: The tools there are.
+        permissions: Who may do what.
+        hooks: What runs before and after a call.
+        cwd: The folder that the tools work in; without, the session's, else the current one.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        tools: Iterable[Tool],
+        permissions: Permissions,
+        *,
+        hooks: Hooks | None = None,
+        cwd: Path | str | None = None,
+    ) -> None:
+        self.session = session
+        self.tools = {tool.name: tool for tool in tools}
+        self.permissions = permissions
+        self.hooks = hooks or Hooks()
+        self.cwd = Path(cwd or folder_of(session)).resolve()
+        self._seen: dict[Path, str] = {}
+        self._begun: dict[str, int] = {}
+        self._read_to = 0
+
+    def told(self) -> list[dict[str, Any]]:
+        """The tools, as ``tools`` of a request holds them."""
+        return [tool.told() for tool in self.tools.values()]
+
+    def run(self, call: Mapping[str, Any]) -> Event:
+        """Run one call and record its result.
+
+        Args:
+            call: The ``tool_use`` block, as the model wrote it.
+
+        Returns:
+            The ``tool.result``.
+
+        Raises:
+            KeyboardInterrupt: A person stopped it; its result is recorded and says so.
+            VersionConflict: Somebody else appended to the session.
+            StoreError: The store cannot be written.
+        """
+        running = Running(call)
+        try:
+            result = self._answered(running)
+        except KeyboardInterrupt as stop:
+            self._record(call, stopped(running, stop))
+            raise
+        return self._record(call, result)
+
+    def skip(self, call: Mapping[str, Any], why: str = NOT_RUN) -> Event:
+        """Record that a call did not run: the rest of a batch, after a person stopped one of it."""
+        return self._record(call, Result(why, is_error=True))
+
+    def _answered(self, running: Running) -> Result:
+        """What comes of a call. Only the store's own errors and Ctrl-C leave it."""
+        call = running.call
+        context = Context(
+            self.session,
+            self.cwd,
+            str(call.get("id")),
+            self._seen,
+            lambda path: self.permissions.hides(path, self.cwd),
+        )
+        arguments: Any = call.get("input")
+        try:
+            tool = self._tool(call, arguments)
+            subject = tool.touches(arguments, context)
+        except Exception as error:
+            return failed(error)
+        verdict = self.permissions.decide(tool, arguments, subject, context)
+        if not verdict.allowed:
+            return Result(verdict.reason, is_error=True)
+        self.session.append(EventDraft(STARTED, {"tool_use_id": context.call}))
+        occasion = Occasion("before", self.session.id, self.cwd, shown(call), None, subject)
+        try:
+            notes = self.hooks.run(occasion)
+            if tool.touches(arguments, context) != subject:
+                raise ToolFailed(f"{call['name']} means another file now than was allowed.")
+        except Exception as error:
+            return failed(error)
+        running.began = True
+        return self._with_hooks(self._ran(tool, arguments, context), occasion, notes)
+
+    def _tool(self, call: Mapping[str, Any], arguments: Any) -> Tool:
+        """The tool of a call, if it is one that can be run.
+
+        Raises:
+            ToolFailed: It cannot; the error tells the model what to do.
+        """
+        name, tool = call.get("name"), self.tools.get(str(call.get("name")))
+        if tool is None:
+            raise ToolFailed(f"There is no tool {name!r}. There are {', '.join(self.tools)}.")
+        if problems := list(mistakes(tool.input_schema, arguments)):
+            listed = "\n".join(f"- {problem}" for problem in problems)
+            raise ToolFailed(f"The arguments are not those of {name}. Call it again:\n{listed}")
+        if self._has_begun(str(call.get("id"))):
+            raise ToolFailed("This call began before, and no call runs twice. Make a new one.")
+        return tool
+
+    def _has_begun(self, call: str) -> bool:
+        """Whether a call of that id began on this lineage, in this process or in another one."""
+        store, name = self.session.store, self.session.id
+        last = store.last(name)
+        if last > self._read_to:
+            for event in store.read(name, after=self._read_to, until=last, types=[STARTED]):
+                self._begun[str(event.data.get("tool_use_id"))] = event.version
+            self._read_to = last
+        begun = self._begun.get(call)
+        return begun is not None and begun in self.session.view().layout.lineage
+
+    def _ran(self, tool: Tool, arguments: Any, context: Context) -> Result:
+        try:
+            return storable(tool.run(arguments, context))
+        except Exception as error:
+            return failed(error)
+
+    def _with_hooks(self, result: Result, occasion: Occasion, notes: list[str]) -> Result:
+        told = {"content": result.content, "is_error": result.is_error}
+        after = Occasion(
+            "after", occasion.session, occasion.cwd, occasion.call, told, occasion.subject
+        )
+        return with_notes(result, [*notes, *self.hooks.run(after)])
+
+    def _record(self, call: Mapping[str, Any], result: Result) -> Event:
+        toolset = call.get("toolset_name")
+        more = {"toolset_name": toolset} if toolset else {}  # the API demands that it be echoed
+        id = str(call.get("id"))
+        try:
+            return self.session.tool_result(id, result.content, is_error=result.is_error, **more)
+        except (InvalidDraft, ValueError, TypeError, RecursionError) as error:
+            why = f"[The call ran, and its result could not be recorded: {error!s:.300}]"
+            return self.session.tool_result(id, why, is_error=True, **more)
+
+
+@dataclass(slots=True)
+class Running:
+    """A call, and how far it came.
+
+    Attributes:
+        call: The ``tool_use`` block.
+        began: The tool itself has begun.
+    """
+
+    call: Mapping[str, Any]
+    began: bool = False
+
+
+def stopped(running: Running, stop: KeyboardInterrupt) -> Result:
+    """The result of a call that a person stopped."""
+    if not running.began:
+        return Result(NOT_RUN, is_error=True)
+    output = stop.output.rstrip() if isinstance(stop, Stopped) else ""
+    return storable(f"{output}\n{STOPPED}".lstrip(), is_error=True)
+
+
+def failed(error: Exception) -> Result:
+    """The result of a call that did not work."""
+    told = str(error) if isinstance(error, ToolFailed | Refused) else ""
+    return storable(told or f"{type(error).__name__}: {error}", is_error=True)
+
+
+def shown(call: Mapping[str, Any]) -> dict[str, Any]:
+    """What a hook is told of a call."""
+    return {key: call.get(key) for key in ("id", "name", "input")}
+
+
+def mistakes(schema: Mapping[str, Any], arguments: Any) -> Iterable[str]:
+    """What in the arguments of a call is not as the tool's schema says, the first few."""
+    from itertools import islice
+
+    from jsonschema import Draft202012Validator
+
+    found = Draft202012Validator(schema).iter_errors(arguments)
+    for error in islice(found, SHOWN_ERRORS):
+        place = ".".join(map(str, error.absolute_path))
+        yield f"{place}: {error.message:.300}" if place else f"{error.message:.300}"
+
+
+def folder_of(session: Session) -> str:
+    """The folder that a session works in; the current one where it does not say."""
+    found = None
+    if session.store.exists(session.id):
+        found = session.store.session(session.id).cwd
+    return found or "."
