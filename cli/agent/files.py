@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from codecs import BOM_UTF8 as BOM
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -83,6 +84,31 @@ def check_seen(path: Path, data: bytes, context: Context) -> None:
         raise ToolFailed(f"{name} was changed since you read it. Read it again, then change it.")
 
 
+def text_of(data: bytes) -> str:
+    """The text of a file; bytes that are no UTF-8 survive ``encoded``."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encoded(text: str) -> bytes:
+    """A text as a file holds it.
+
+    Raises:
+        ToolFailed: No encoding takes it.
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise ToolFailed(f"The text holds half a character: {error.reason}.") from error
+
+
+def like(before: bytes, text: str) -> str:
+    """A text with the line ends of the file whose place it takes, and its byte order mark."""
+    if b"\r\n" in before and before.count(b"\n") == before.count(b"\r\n"):
+        text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+    marked = before.startswith(BOM) and not text.startswith("\ufeff")
+    return f"\ufeff{text}" if marked else text
+
+
 def replace(path: Path, data: bytes, context: Context) -> None:
     """Write a file: all of it or nothing, with the permissions that it had.
 
@@ -102,7 +128,8 @@ def replace(path: Path, data: bytes, context: Context) -> None:
     except OSError as error:
         raise ToolFailed(f"{context.shown(path)} cannot be written: {error.strerror}.") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
     context.seen[path] = fingerprint(path, data)
 
 

@@ -1,0 +1,23 @@
+"""``recall``: what left the view can be had back; only of the session itself."""
+
+from __future__ import annotations
+
+from foldlog.cli.agent.tool import Arguments, Context, Output, Tool, ToolFailed
+from foldlog.projections.blocks import plain_text
+from foldlog.projections.recall import TOOL, Recall
+
+
+def recall(arguments: Arguments, context: Context) -> Output:
+    """Answer from the log; nothing is written."""
+    answer = Recall(context.session, media=True).answer(arguments)
+    if answer.is_error:
+        raise ToolFailed(plain_text(answer.content))
+    return answer.content
+
+
+RECALL = Tool(
+    name=TOOL["name"],
+    description=TOOL["description"],
+    input_schema=TOOL["input_schema"],
+    run=recall,
+)
