@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from foldlog.projections.compaction.plan import Plan
     from foldlog.projections.compaction.prepare import Prepared, Preparer
     from foldlog.projections.compaction.summaries import Summarizer
+    from foldlog.projections.live.middleware import SessionMiddleware
 
 Content = str | Sequence[Mapping[str, Any]]
 """A text, or a list of wire blocks."""
@@ -175,6 +176,30 @@ class Session:
     def snapshot(self) -> Event:
         """A receipt of the view as it is: its digest and its pieces."""
         return self.append(receipt(self.view()))[-1]
+
+    # -- recorded as it happens --------------------------------------------------------------
+
+    def middleware(
+        self,
+        observe: bool = False,
+        policy: Given = None,
+        *,
+        summarizer: Summarizer | str = "digest",
+        **known: Unpack[Known],
+    ) -> SessionMiddleware:
+        """What records a client of the ``anthropic`` SDK in this session.
+
+        ``Anthropic(middleware=[session.middleware()])``, and ``AsyncAnthropic`` alike: each request
+        and each reply is recorded, whatever way the SDK is used, and the view is sent in the place
+        of the harness's own messages.
+
+        Args:
+            observe: The harness's own messages are sent, untouched; only record.
+            policy, summarizer, known: As for ``prepare``; the model is the request's.
+        """
+        from foldlog.projections.live.middleware import SessionMiddleware
+
+        return SessionMiddleware(self, observe, policy, summarizer, **known)
 
     # -- what is shown differently -----------------------------------------------------------
 

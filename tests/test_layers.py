@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 LIBRARIES = {
     "eventstore": {"orjson", "pluggy", "pytest", "sqlite_utils", "zstandard"},
-    "projections": {"anthropic", "genai_prices"},
+    "projections": {"anthropic", "anyio", "genai_prices", "httpx2"},
     "cli": {"click", "jsonschema", "orjson", "rich"},
 }
 """What each layer may import from outside, the standard library apart; pytest is for the classes

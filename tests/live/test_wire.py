@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from foldlog.projections.live.wire import MessageStream
 from tests.server.stream import encoded, events
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "sse"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "sse"
 
 USAGE = {"input_tokens": 9, "output_tokens": 8, "iterations": [{"type": "message"}]}
 
@@ -77,7 +77,11 @@ BEGUN = event("message_start", message={**message(), "stop_reason": None})
 TEXT_BEGUN = BEGUN + start(0, type="text", text="")
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
