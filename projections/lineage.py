@@ -60,6 +60,20 @@ class Lineage:
         first, last, place = self._sorted[found]
         return place + version - first if version <= last else None
 
+    def before(self, version: int) -> int:
+        """The version that stands before one of the lineage; 0 before the first."""
+        last = 0
+        for first, end in self.ranges:
+            if first <= version <= end:
+                return version - 1 if version > first else last
+            last = end
+        return last
+
+    def without(self, version: int) -> Lineage:
+        """The lineage less one version."""
+        parts = [part for a, b in self.ranges for part in _split(a, b, version)]
+        return Lineage(joined(parts))
+
     def newest(self, versions: Iterable[int]) -> int | None:
         """The one of these versions that stands last on the lineage."""
         places = [(place, v) for v in versions if (place := self.place(v)) is not None]
@@ -194,6 +208,17 @@ def joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
         else:
             result.append((first, last))
     return tuple(result)
+
+
+def _split(first: int, last: int, version: int) -> Iterator[Range]:
+    """A range less one version."""
+    if not first <= version <= last:
+        yield first, last
+        return
+    if first < version:
+        yield first, version - 1
+    if version < last:
+        yield version + 1, last
 
 
 def _read_move(version: int, data: Mapping[str, Any]) -> Move:

@@ -47,6 +47,12 @@ class Overflow:
         found = _LONG.search(self.message) or _SUM.search(self.message)
         return _number(found[found.lastindex or 0]) if found else None
 
+    @property
+    def answer(self) -> int | None:
+        """What the answer may take, where it counted as well and the words tell."""
+        found = _SUM.search(self.message)
+        return _number(found[2]) if found else None
+
     def failed(self, view: int) -> EventDraft:
         """The ``request.failed`` of it.
 

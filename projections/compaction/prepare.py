@@ -135,8 +135,8 @@ class Preparer:
                 f"the API refused the compacted request as too long again: {refused.message} Narrow"
                 " the output of the newest tool calls, or use a model with a larger window."
             )
-        told = replace(moment, trigger="reactive", used=refused.tokens)
-        made = self.plan(replace(told, window=refused.maximum or moment.window))
+        told = replace(moment, trigger="reactive", window=refused.maximum or moment.window)
+        made = self.plan(replace(told, used=refused.tokens or self._filled(view, told)))
         return self._done(made) if made.decides else self._nothing(made)
 
     def compact(self, moment: Moment) -> Prepared:
@@ -155,6 +155,11 @@ class Preparer:
         if moment.asked is not None:
             skip = {*skip, *(kind for kind in KINDS if kind not in BY_RANGE)}
         return plan(view, self.policy, budget, reading=self._reading, skip=skip)
+
+    def _filled(self, view: View, moment: Moment) -> int:
+        """What a request that was too long took at least, where the API did not tell."""
+        budget = moment.budget(view, self._counting)
+        return max(budget.used or 0, budget.window)
 
     # -- doing what was decided --------------------------------------------------------------
 

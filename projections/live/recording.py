@@ -10,41 +10,42 @@ The doors (the SDK's middleware, the proxy) carry bytes; what is recorded is dec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from foldlog.eventstore import codec
 from foldlog.eventstore.errors import ContextError, VersionConflict
-from foldlog.eventstore.events import Event, EventDraft, Json
+from foldlog.eventstore.events import EventDraft, Json
 from foldlog.projections.compaction.moment import Given, Known
-from foldlog.projections.compaction.overflow import Overflow
-from foldlog.projections.compaction.summaries.overflow import is_overflow
+from foldlog.projections.compaction.overflow import STOPPED, Overflow
 from foldlog.projections.digest import digest
-from foldlog.projections.items import items, items_from
-from foldlog.projections.live import reconcile
+from foldlog.projections.items import items
+from foldlog.projections.live.asking import asked_for
+from foldlog.projections.live.finding import Place, behind, place
 from foldlog.projections.live.marks import marked
+from foldlog.projections.live.outgoing import Outgoing
+from foldlog.projections.live.past import past_of
+from foldlog.projections.live.reconcile import drafts, has_replies
 from foldlog.projections.live.sent import divergence, params, same, shown
-from foldlog.projections.live.told import Part, parts_in
-from foldlog.projections.live.wire import MessageStream
-from foldlog.projections.pieces import WHOLE
+from foldlog.projections.live.told import parts_in
 from foldlog.projections.render import render
-from foldlog.projections.rewind import compacted_path
 from foldlog.projections.view import View, project
 
 if TYPE_CHECKING:
     from foldlog.projections.compaction.summaries import Summarizer
     from foldlog.projections.session import Session
 
-OVERFLOWS = (400, 413)
-"""The statuses with which the API refuses a request as too long."""
+IN_FLIGHT = 64
+"""How many requests may be on their way and still be known when they are tried again."""
+
+Body = Mapping[str, Any]
 
 
 class Recording:
     """Records the requests of one session; several threads may use it.
 
     Args:
-        session: The session. What somebody else appends to it is a ``VersionConflict``.
+        session: The session. What somebody else appends to it is a ``VersionConflict``, until
+            ``session.view()`` took it up.
         observe: The harness's own messages are sent untouched, and recorded. Without it the view is
             sent in their place, prepared under the policy.
         policy: As for ``Session.prepare``.
@@ -65,16 +66,20 @@ class Recording:
         self.policy = policy
         self.summarizer = summarizer
         self.known = known
-        self._attempts: dict[str, Outgoing] = {}
+        self.past = past_of(session)
+        self._tried: dict[str, Outgoing] = {}
 
     def begin(
         self,
-        body: Mapping[str, Any],
+        body: Body,
         *,
         betas: Iterable[str] = frozenset(),
         attempt: int = 0,
     ) -> Outgoing:
         """A request is about to be sent: what it says that is new is recorded, then the request.
+
+        A view that does not fit is sent all the same where nothing more can be left out: whether it
+        is too long is for the API to say.
 
         Args:
             body: The JSON of the request, as the harness made it. It is not changed.
@@ -82,30 +87,46 @@ class Recording:
             attempt: How often it was tried before: the same content is the same request then.
 
         Returns:
-            What to send, and where to tell what became of it.
+            What to send, and where to tell what became of it. What is no request for a message is
+            not recorded, and sent as it is.
 
         Raises:
             VersionConflict: Somebody else appended to the session. Nothing is recorded.
         """
+        if not _is_readable(body):
+            return Outgoing(self, body, body)
         with self.session.lock:
             name = digest(body)
-            again = self._attempts.get(name) if attempt else None
-            outgoing = again.retried(attempt) if again else self._begun(body, frozenset(betas))
-            self._attempts = {name: outgoing}
+            known = self._tried.get(name) if attempt else None
+            if known is not None:
+                return known.retried(attempt)
+            outgoing = self._begun(body, frozenset(betas))
+            self.remember(name, outgoing)
             return outgoing
+
+    def remember(self, name: str, outgoing: Outgoing) -> None:
+        """A request may be tried again, under the digest of what the harness asked."""
+        self._tried.pop(name, None)
+        self._tried[name] = outgoing
+        while len(self._tried) > IN_FLIGHT:
+            del self._tried[next(iter(self._tried))]
 
     # -- reconciling -------------------------------------------------------------------------
 
-    def _begun(self, body: Mapping[str, Any], betas: frozenset[str]) -> Outgoing:
+    def _begun(self, body: Body, betas: frozenset[str]) -> Outgoing:
         view = self._view()
-        parts = parts_in(body["messages"])
-        found = self._agreement(view, parts)
-        talked = any(True for _ in items(view))
-        if talked and not found.agreed and not reconcile.has_replies(body["messages"]):
-            return self._side(view, body, betas)
-        self._append(view, body, found, reconcile.drafts(body["messages"], parts, found.told))
-        view = self.session.view()
-        return self._observed(view, body, betas) if self.observe else self._managed(body, betas)
+        parts, messages = parts_in(body["messages"]), body["messages"]
+        found = self._place(view, body, parts)
+        if found is None:
+            return self._beside(view, body, betas)
+        moves = found.move(view)
+        after = view.then(moves) if moves else view
+        said = drafts(messages, parts, found.agreement.told)
+        coming = [*moves, *_settings(after, body), *map(self._with_answer, said)]
+        after = view.then(coming) if coming else view
+        if self.observe:
+            return self._observed(after, body, betas, coming)
+        return self._managed(view, after, coming, body, betas)
 
     def _view(self) -> View:
         """The view as it is.
@@ -118,297 +139,202 @@ class Recording:
             raise VersionConflict(self.session.id, expected, last)
         return self.session.view() if last else project([])
 
-    def _agreement(self, view: View, parts: list[Part]) -> reconcile.Agreement:
-        """How far the list agrees with the view as it is shown, or with what happened."""
-        found = reconcile.agreement(reconcile.known(items(view)), parts)
-        if found.parted is None or not view.layout.painted:
-            return found
-        events = view.load(view.layout.lineage.ranges)
-        whole = (item for event in events for item in items_from(event, WHOLE))
-        other = reconcile.agreement(reconcile.known(whole), parts)
-        return other if other.parted is None or other.agreed >= found.agreed else found
+    def _place(self, view: View, body: Body, parts: Sequence[Any]) -> Place | None:
+        """Where the list goes on from the log; None where it stands beside the conversation."""
+        previous = _continues(body)
+        reply = self.past.reply(self.session, previous) if previous else None
+        if reply is not None:
+            return behind(view, self.past, reply, parts)
+        found = place(self.session, self.past, view, parts)
+        aside = found.to is not None and _is_aside(view, body, found)
+        return None if aside else found
 
-    def _append(
-        self,
-        view: View,
-        body: Mapping[str, Any],
-        found: reconcile.Agreement,
-        said: Iterable[EventDraft],
-    ) -> None:
-        moves = [_moved(view, found.parted)] if found.parted is not None else []
-        settings = _settings(view.then(moves) if moves else view, body)
-        drafts = [*moves, *settings, *said]
-        if drafts:
-            self.session.append(*drafts)
+    def _with_answer(self, draft: EventDraft) -> EventDraft:
+        """A reply that the list holds, with what is known of it from beside the conversation."""
+        if draft.type != "message.assistant":
+            return draft
+        known = self.past.answer(self.session, draft.data["content"])
+        return EventDraft(draft.type, {**draft.data, **known})
 
     # -- what is sent ------------------------------------------------------------------------
 
-    def _side(self, view: View, body: Mapping[str, Any], betas: frozenset[str]) -> Outgoing:
+    def _beside(self, view: View, body: Body, betas: frozenset[str]) -> Outgoing:
         data = {"view": view.version, "digest": digest(body), "purpose": "side"}
-        return self._outgoing(body, body, {**data, "sent": shown(body)}, betas)
+        return self._sent(body, body, {**data, "sent": shown(body)}, betas)
 
-    def _observed(self, view: View, body: Mapping[str, Any], betas: frozenset[str]) -> Outgoing:
-        rendered = render(view, open="keep", model=body.get("model"))
-        data: dict[str, Json] = {"view": view.version, "digest": digest(body), "purpose": "turn"}
-        differing = divergence(rendered, body)
+    def _observed(
+        self, view: View, body: Body, betas: frozenset[str], coming: Sequence[EventDraft]
+    ) -> Outgoing:
+        """The harness's own request; what it says that is new is recorded in the same append."""
+        rendered = render(view, open="keep", model=_model(body))
+        data: dict[str, Json] = {"view": view.version, "digest": digest(rendered)}
+        data["purpose"] = "turn"
+        differing = None if body.get("thread") else divergence(rendered, body)
         if differing is not None:
-            data["divergence"] = differing
-        return self._outgoing(body, body, data, betas)
+            data |= {"digest": digest(body), "divergence": differing}
+        return self._sent(body, body, data, betas, before=coming)
 
-    def _managed(self, body: Mapping[str, Any], betas: frozenset[str]) -> Outgoing:
+    def _managed(
+        self,
+        view: View,
+        after: View,
+        coming: Sequence[EventDraft],
+        body: Body,
+        betas: frozenset[str],
+    ) -> Outgoing:
+        """The view in place of the harness's messages, brought under its budget."""
+        coming = [*coming, *_without_partial(after)]
+        if coming:
+            self.session.append(*coming)
+        overflowed = self._stopped(self.session.view())
+        prepared = self._overflowed(overflowed, body) if overflowed else None
+        return self.show(prepared or self._prepared(body), body, betas)
+
+    def _prepared(self, body: Body) -> View:
         try:
-            view = self.session.prepare(
+            return self.session.prepare(
                 self.policy, summarizer=self.summarizer, **self._moment(body)
             )
         except ContextError:
-            view = self.session.view()
-        return self._shown(view, body, betas)
+            return self.session.view()
 
-    def _shown(self, view: View, body: Mapping[str, Any], betas: frozenset[str]) -> Outgoing:
-        rendered = render(view, open="recover", model=body.get("model"))
-        messages = marked(rendered["messages"], body["messages"])
-        made: dict[str, Any] = {**body, "messages": messages}
+    def show(self, view: View, body: Body, betas: frozenset[str]) -> Outgoing:
+        """A view as it is sent for a harness: whole, with its marks, and what the policy asks."""
+        rendered = render(view, open="recover", model=_model(body))
+        made: dict[str, Any] = {key: value for key, value in body.items() if key != "thread"}
+        if _continues(body):
+            held = {key: rendered[key] for key in SETTINGS if rendered[key] is not None}
+            made = {**held, **made}
+        made["messages"] = marked(rendered["messages"], body["messages"])
         prepared = self.session.prepared
-        ask = prepared.plan.ask if prepared else None
-        if ask is not None:
-            made = ask.added_to(made)
-        added = frozenset(made.pop("betas", ())) - betas
+        made, added = asked_for(prepared.plan.ask if prepared else None, made, betas)
         data = {"view": view.version, "digest": digest(made), "purpose": "turn"}
-        return self._outgoing(body, made, data, betas, added)
+        return self._sent(body, made, data, betas, added)
 
-    def _moment(self, body: Mapping[str, Any]) -> Known:
-        return {"model": body.get("model"), **self.known}
-
-    def _outgoing(
+    def _sent(
         self,
-        asked: Mapping[str, Any],
-        body: Mapping[str, Any],
+        asked: Body,
+        body: Body,
         data: dict[str, Json],
         betas: frozenset[str],
         added: frozenset[str] = frozenset(),
+        before: Sequence[EventDraft] = (),
     ) -> Outgoing:
         data |= {"model": body.get("model"), "params": params(body)}
         if betas | added:
             data["betas"] = sorted(betas | added)
-        request = self.session.append(EventDraft("request.sent", data))[-1]
+        request = self.session.append(*before, EventDraft("request.sent", data))[-1]
+        if data["purpose"] == "turn":
+            self.past.newest = request.version
         return Outgoing(self, asked, body, added, request)
 
-    # -- what became of it -------------------------------------------------------------------
+    # -- too long ----------------------------------------------------------------------------
 
-    def _smaller(self, outgoing: Outgoing, refused: Overflow) -> Outgoing | None:
+    def smaller(self, outgoing: Outgoing, refused: Overflow) -> Outgoing | None:
+        """A smaller request, after the API refused one as too long; None where there is none."""
+        model = _model(outgoing.asked)
+        if refused.maximum and model:
+            self.past.windows[model] = refused.maximum
+        view = self._overflowed(refused, outgoing.asked)
+        if view is None:
+            return None
+        made = self.show(view, outgoing.asked, outgoing.all_betas - outgoing.betas)
+        made.is_smaller = True
+        self.remember(digest(outgoing.asked), made)
+        return made
+
+    def _overflowed(self, refused: Overflow, body: Body) -> View | None:
+        """The view made smaller, which the newest ``request.failed`` asks for."""
+        error = {"message": refused.message, "details": {"error_code": refused.code}}
+        told = {"error": error, "status": refused.status}
+        known = self._moment(body)
+        if refused.answer:  # an older model: what it may answer counts as well
+            known["reserve"] = max(refused.answer, known.get("reserve", 0))
         try:
-            view = self.session.overflowed(
-                {"message": refused.message, "code": refused.code, "status": refused.status},
-                self.policy,
-                summarizer=self.summarizer,
-                **self._moment(outgoing.asked),
-            )
+            return self.session.overflowed(told, self.policy, summarizer=self.summarizer, **known)
         except ContextError:
             return None
-        smaller = self._shown(view, outgoing.asked, frozenset(outgoing.request_betas))
-        smaller.last_try = True
-        return smaller
 
-
-@dataclass(slots=True, eq=False)
-class Outgoing:
-    """A request on its way.
-
-    Attributes:
-        recording: What records it.
-        asked: The body that the harness made.
-        body: The body to send. Where the recording observes, it is that of the harness.
-        betas: Names to be added to the ``anthropic-beta`` header.
-        request: The ``request.sent`` event; None for what is not recorded.
-        attempt: How often it was tried before.
-        last_try: It was made smaller already.
-    """
-
-    recording: Recording
-    asked: Mapping[str, Any]
-    body: Mapping[str, Any]
-    betas: frozenset[str]
-    request: Event | None
-    attempt: int = 0
-    last_try: bool = False
-    _done: bool = field(default=False, repr=False)
-
-    @property
-    def request_betas(self) -> list[str]:
-        """The names of all its betas."""
-        return list(self.request.data.get("betas") or ()) if self.request else []
-
-    def retried(self, attempt: int) -> Outgoing:
-        """The same request, sent once more."""
-        return Outgoing(
-            self.recording, self.asked, self.body, self.betas, self.request, attempt, self.last_try
-        )
-
-    def refused(
-        self,
-        status: int,
-        error: Mapping[str, Any] | bytes | str,
-        request_id: str | None = None,
-    ) -> Outgoing | None:
-        """The API refused it.
-
-        Args:
-            status: The HTTP status.
-            error: The body of the answer: JSON, its bytes, or words.
-            request_id: The id that the API gave the request.
-
-        Returns:
-            A smaller one to send instead, once, where it was too long and the view is managed; else
-            None: the error is the harness's.
-        """
-        recording = self.recording
-        with recording.session.lock:
-            told = _error(status, error, request_id)
-            self._record(EventDraft("request.failed", self._failure(told)))
-            found = Overflow(str(told.get("message", "")), told.get("code"), status)
-            side = self.request is None or self.request.data.get("purpose") != "turn"
-            if recording.observe or side or self.last_try or status not in OVERFLOWS:
-                return None
-            if not is_overflow(found.message, code=found.code, status=status):
-                return None
-            return recording._smaller(self, found)
-
-    def failed(self, problem: BaseException | str) -> None:
-        """No response came: the connection failed, took too long, or was cancelled."""
-        with self.recording.session.lock:
-            error = {"message": str(problem) or type(problem).__name__}
-            if isinstance(problem, BaseException):
-                error["type"] = type(problem).__name__
-            self._record(EventDraft("request.failed", self._failure(error)))
-
-    def replied(
-        self, message: Mapping[str, Any] | bytes | str, request_id: str | None = None
-    ) -> Event | None:
-        """The API answered with a whole message: wire JSON, or its bytes."""
-        read = message if isinstance(message, Mapping) else codec.loads(_bytes(message))
-        return self._answered(read, request_id)
-
-    def reading(self, request_id: str | None = None) -> Reading:
-        """The API answers with a stream."""
-        return Reading(self, MessageStream(), request_id)
-
-    def _answered(
-        self, message: Mapping[str, Any], request_id: str | None, **more: Json
-    ) -> Event | None:
-        if self.request is None:
+    def _stopped(self, view: View) -> Overflow | None:
+        """The overflow that the newest reply ended in, where nothing was done about it yet."""
+        replies = (item.event for item in reversed(items(view)) if item.role == "assistant")
+        reply = next(replies, None)
+        if reply is None or reply.data.get("stop_reason") != STOPPED:
             return None
-        with self.recording.session.lock:
-            content = message.get("content", [])
-            rest = {k: v for k, v in message.items() if k not in ("type", "role", "content")}
-            data = {"content": content, **rest, "request": self.request.version, **more}
-            if request_id is not None:
-                data["request_id"] = request_id
-            turn = self.request.data["purpose"] == "turn"
-            return self._record(
-                EventDraft("message.assistant" if turn else "request.answered", data)
-            )
+        since = self.session.store.read(
+            self.session.id, after=reply.version, types=("view.edited", "request.failed")
+        )
+        if any(e.type == "view.edited" or e.data["error"].get("code") == STOPPED for e in since):
+            return None
+        error = {"message": f"the reply ended: {STOPPED}", "code": STOPPED}
+        failed = {"error": error, "request": reply.data.get("request"), "view": view.version}
+        self.session.append(EventDraft("request.failed", failed))
+        return Overflow(STOPPED, STOPPED)
 
-    def _failure(self, error: Mapping[str, Json]) -> dict[str, Json]:
-        assert self.request is not None
-        data = {"error": dict(error), "request": self.request.version, "attempt": self.attempt}
-        return data | {"view": self.request.data["view"]}
-
-    def _record(self, draft: EventDraft) -> Event:
-        return self.recording.session.append(draft)[-1]
-
-
-@dataclass(slots=True, eq=False)
-class Reading:
-    """A streamed reply, as it passes."""
-
-    outgoing: Outgoing
-    stream: MessageStream
-    request_id: str | None = None
-    _closed: bool = False
-
-    def feed(self, data: bytes) -> None:
-        """Bytes of the reply passed."""
-        if not self._closed:
-            self.stream.feed(data)
-
-    def close(self, problem: BaseException | str | None = None) -> None:
-        """The reply is over: it is recorded, whole or partial. More calls do nothing.
-
-        Args:
-            problem: Why it broke off, where that is known.
-        """
-        if self._closed:
-            return
-        self._closed = True
-        stream, problem = self.stream, problem or _words(self.stream.error)
-        message = stream.message
-        if message is None:
-            self.outgoing.failed(problem or "the stream ended before a message began")
-            return
-        broke = not stream.complete or stream.error is not None
-        told = {
-            "partial": broke,
-            "problem": str(problem) if broke and problem else None,
-            "unfinished": stream.unfinished,
-            "strange": stream.strange,
-        }
-        more = {key: value for key, value in told.items() if value}
-        self.outgoing._answered(message, self.request_id, **more)
+    def _moment(self, body: Body) -> Known:
+        """What is known of the moment of a request."""
+        known: Known = {"model": _model(body), **self.known}
+        learned = self.past.windows.get(known.get("model") or "")
+        if known.get("window") is None and learned:
+            known["window"] = learned
+        return known
 
 
-def _moved(view: View, parted: int) -> EventDraft:
-    """The move that leaves behind what a list does not know; what was compacted stays so."""
-    lineage = view.layout.lineage
-    place = lineage.place(parted)
-    to = list(lineage)[place - 1] if place else 0
-    path = compacted_path(view, to) if view.layout.painted else None
-    data = {"to": to, "path": path} if path else {"to": to}
-    return EventDraft("head.moved", data)
+SETTINGS = ("system", "tools")
+"""What of a request is set once and holds from there on."""
 
 
-def _settings(view: View, body: Mapping[str, Any]) -> Iterable[EventDraft]:
+def _settings(view: View, body: Body) -> list[EventDraft]:
     """System prompt and tools, where the request has others than the log."""
     sent = shown(body)
-    for key, known in (("system", view.system), ("tools", view.tools)):
-        if not same(shown(known or {}).get(key), sent.get(key)):
-            yield EventDraft(f"{key}.set", {key: body.get(key)})
+    known = {"system": view.system, "tools": view.tools}
+    wanted = [key for key in SETTINGS if key in body or not _continues(body)]
+    return [
+        EventDraft(f"{key}.set", {key: body.get(key)})
+        for key in wanted
+        if not same(shown(known[key] or {}).get(key), sent.get(key))
+    ]
 
 
-def _error(
-    status: int, error: Mapping[str, Any] | bytes | str, request_id: str | None
-) -> dict[str, Json]:
-    """What a refusal says, as ``request.failed`` holds it."""
-    body = error if isinstance(error, Mapping) else _parsed(error)
-    inner = body.get("error")
-    said: Mapping[str, Any] = inner if isinstance(inner, Mapping) else body
-    details = said.get("details")
-    told = {
-        "type": said.get("type"),
-        "message": said.get("message"),
-        "code": details.get("error_code") if isinstance(details, Mapping) else None,
-        "details": details,
-        "status": status,
-        "request_id": request_id or body.get("request_id"),
-    }
-    return {key: value for key, value in told.items() if value is not None}
+def _is_aside(view: View, body: Body, found: Place) -> bool:
+    """Whether a list that is not the conversation stands beside it: a title, a harness's summary.
+
+    It holds no reply, and has nothing in common with the conversation, or neither system prompt nor
+    tools. A first request without tools was one itself, if the next one has some.
+    """
+    if has_replies(body["messages"]):
+        return False
+    if found.agreement.agreed:
+        return len(_settings(view, body)) == len(SETTINGS)
+    return bool((view.tools or {}).get("tools")) or not body.get("tools")
 
 
-def _parsed(error: bytes | str) -> Mapping[str, Any]:
-    try:
-        found = codec.loads(_bytes(error))
-    except ValueError:
-        found = None
-    words = error if isinstance(error, str) else error.decode(errors="replace")
-    return found if isinstance(found, dict) else {"message": words}
+def _without_partial(view: View) -> list[EventDraft]:
+    """The move that leaves a reply behind that broke off, where nothing was said after it.
+
+    The models refuse a request that ends in a reply. All else stays on the lineage.
+    """
+    newest = next((item.event for item in reversed(items(view))), None)
+    if newest is None or not newest.data.get("partial"):
+        return []
+    path = view.layout.lineage.without(newest.version).ranges
+    to = max(last for _, last in path)
+    return [EventDraft("head.moved", {"to": to, "path": [list(part) for part in path]})]
 
 
-def _words(error: Json) -> str | None:
-    """What the error in a stream says."""
-    if error is None:
-        return None
-    inner = error.get("error", error) if isinstance(error, dict) else error
-    return str(inner.get("message", inner) if isinstance(inner, dict) else inner)
+def _continues(body: Body) -> str | None:
+    """The id of the reply that a message thread goes on from; the API holds all up to it."""
+    thread = body.get("thread")
+    found = thread.get("previous_message_id") if isinstance(thread, Mapping) else None
+    return found if isinstance(found, str) else None
 
 
-def _bytes(value: bytes | str) -> bytes:
-    return value.encode() if isinstance(value, str) else value
+def _model(body: Body) -> str | None:
+    found = body.get("model")
+    return found if isinstance(found, str) else None
+
+
+def _is_readable(body: Body) -> bool:
+    """Whether it is a request with messages, as far as can be told from its shape."""
+    messages = body.get("messages")
+    return isinstance(messages, list) and all(isinstance(m, Mapping) for m in messages)

@@ -27,6 +27,7 @@ class Harness:
     Attributes:
         messages: Its own list.
         more: Other parameters of its requests.
+        betas: The features in beta that it names.
     """
 
     def __init__(self, api: Server, recording: Recording, **more: Any) -> None:
@@ -35,6 +36,7 @@ class Harness:
         self.messages: list[Message] = []
         self.more = more
         self.client = api.client()
+        self.betas: frozenset[str] = frozenset()
         self.outgoing: list[Outgoing] = []
 
     @property
@@ -58,7 +60,7 @@ class Harness:
 
     def send(self, body: Mapping[str, Any], attempt: int = 0) -> Message:
         """A request through the recording and the real SDK; the message as it came."""
-        outgoing: Outgoing | None = self.recording.begin(body, attempt=attempt)
+        outgoing: Outgoing | None = self.recording.begin(body, betas=self.betas, attempt=attempt)
         while outgoing is not None:
             self.outgoing.append(outgoing)
             try:
@@ -85,7 +87,7 @@ class Harness:
 
     def _sent(self, outgoing: Outgoing) -> Message:
         create = self.client.messages.with_raw_response.create
-        betas = ",".join(sorted(outgoing.betas))
+        betas = ",".join(sorted(outgoing.betas | self.betas))
         headers = {"anthropic-beta": betas} if betas else {}
         known = ("model", "max_tokens", "messages", "system", "tools", "thinking")
         given = {key: value for key, value in outgoing.body.items() if key in known}

@@ -1,0 +1,161 @@
+"""The past, as a harness may know it: what each lineage of a session says, event by event.
+
+Of each event its version and a digest of what it says are kept, so that the next list is compared
+without reading anything but what is new. All of it comes from the log, and is read again when a
+session is resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Lock
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from foldlog.eventstore.events import Event, Json
+from foldlog.projections.items import items_from
+from foldlog.projections.lineage import Lineage, Range
+from foldlog.projections.live.reconcile import Known, known
+from foldlog.projections.live.told import parts_of, signature
+from foldlog.projections.pieces import WHOLE
+
+if TYPE_CHECKING:
+    from foldlog.projections.session import Session
+    from foldlog.projections.view import View
+
+BRANCHES = 8
+"""How many of the newest branches that were left behind a list is compared with."""
+
+ANSWERS = 256
+"""How many of the newest replies beside the conversation are remembered."""
+
+
+_NOTHING = Lineage(())
+
+
+class Branch:
+    """One lineage and what its events say, whole.
+
+    Attributes:
+        lineage: The versions it is made of.
+        known: What they say.
+    """
+
+    def __init__(self, lineage: Lineage = _NOTHING, known: list[Known] | None = None) -> None:
+        self.lineage = lineage
+        self.known = [] if known is None else known
+
+    def at(self, view: View) -> Branch:
+        """The branch that a view is of; what both have in common is not read again."""
+        now = view.layout.lineage
+        common = _common(self.lineage, now)
+        events = list(view.load(_after(now, common)))
+        kept = self.known if common == len(self.lineage) else self._first(common)
+        kept.extend(known(item for event in events for item in items_from(event, WHOLE)))
+        return Branch(now, kept)
+
+    def behind(self, version: int) -> list[Known]:
+        """What stands behind a version."""
+        place = self.lineage.place(version)
+        assert place is not None
+        return [it for it in self.known if (self.lineage.place(it.version) or 0) > place]
+
+    def _first(self, count: int) -> list[Known]:
+        """What the first versions say."""
+        return [it for it in self.known if (self.lineage.place(it.version) or 0) < count]
+
+
+class Past:
+    """What is remembered of one session, for all that record it in this process.
+
+    Attributes:
+        newest: The version of the newest request for a turn.
+        windows: The windows in tokens that the API told of, by model.
+    """
+
+    def __init__(self) -> None:
+        self.newest = 0
+        self.windows: dict[str, int] = {}
+        self._current = Branch()
+        self._left: dict[int, Branch] | None = None
+        self._replies: dict[str, int] | None = None
+        self._answers: dict[object, dict[str, Json]] | None = None
+
+    def current(self, view: View) -> Branch:
+        """The lineage of a view."""
+        self._current = self._current.at(view)
+        return self._current
+
+    def left(self, session: Session, view: View) -> Iterator[Branch]:
+        """The newest branches that were left behind, the newest first."""
+        if self._left is None:
+            self._left = {}
+        moves = [event.version for event in session.store.read(session.id, types=("head.moved",))]
+        tips = [move - 1 for move in moves[-BRANCHES:]]
+        for tip in reversed(tips):
+            if tip not in self._left:
+                self._left[tip] = Branch().at(view.at(tip))
+            yield self._left[tip]
+        self._left = {tip: branch for tip, branch in self._left.items() if tip in tips}
+
+    def reply(self, session: Session, message: str) -> int | None:
+        """The version of the reply with a message id; None where there is none."""
+        if self._replies is None:
+            events = session.store.read(session.id, types=("message.assistant",))
+            self._replies = {str(event.data.get("id")): event.version for event in events}
+        return self._replies.get(message)
+
+    def answer(self, session: Session, content: Json) -> dict[str, Json]:
+        """What is known of a reply that was recorded beside the conversation; empty if nothing."""
+        if self._answers is None:
+            self._answers = {}
+            for event in session.store.read(session.id, types=("request.answered",)):
+                self.take(event)
+        return self._answers.get(_signed(content), {})
+
+    def take(self, event: Event) -> None:
+        """Take up a reply that was recorded."""
+        if event.type == "message.assistant" and self._replies is not None:
+            self._replies[str(event.data.get("id"))] = event.version
+        if event.type == "request.answered" and self._answers is not None:
+            more = {key: value for key, value in event.data.items() if key != "content"}
+            self._answers[_signed(event.data.get("content"))] = more
+            while len(self._answers) > ANSWERS:
+                del self._answers[next(iter(self._answers))]
+
+
+def past_of(session: Session) -> Past:
+    """What is remembered of a session; one for all that record it."""
+    with _LOCK:
+        return _PASTS.setdefault(session, Past())
+
+
+_PASTS: WeakKeyDictionary[Session, Past] = WeakKeyDictionary()
+_LOCK = Lock()
+
+
+def _signed(content: Json) -> object:
+    return signature(parts_of("assistant", content, keep_blocks=False))
+
+
+def _common(one: Lineage, other: Lineage) -> int:
+    """How many versions two lineages have in common from their beginning."""
+    count = 0
+    for (a, b), (c, d) in zip(one.ranges, other.ranges, strict=False):
+        if a != c:
+            break
+        count += min(b, d) - a + 1
+        if b != d:
+            break
+    return count
+
+
+def _after(lineage: Lineage, count: int) -> list[Range]:
+    """The ranges of a lineage behind its first versions."""
+    found: list[Range] = []
+    for first, last in lineage.ranges:
+        size = last - first + 1
+        if count < size:
+            found.append((first + count, last))
+        count = max(0, count - size)
+    return found
