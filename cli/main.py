@@ -50,6 +50,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "pin": ("editing", "Keep an event from ever being compacted."),
         "unpin": ("editing", "Let an event be compacted again."),
     },
+    "Let a model look back": {
+        "mcp": ("mcp", "Serve recall to an MCP client, over stdin and stdout."),
+    },
     "Keep order": {
         "tasks": ("compaction", "Show the task board of a session."),
         "rename": ("sessions", "Give a session another title."),
