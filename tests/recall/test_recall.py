@@ -14,7 +14,7 @@ from tests.cli.demo import PNG
 from tests.projections.build import call, shown
 from tests.recall.conftest import LONG
 
-FENCE = re.compile(r"<record ([0-9a-f]{16})>\n(.*)\n</record \1>", re.DOTALL)
+FENCE = re.compile(r"<record ([0-9a-f]{16})>\n(.*?)\n</record \1>", re.DOTALL)
 
 
 def said(recall: Recall, **arguments: Any) -> str:
