@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from foldlog.eventstore import Event, EventDraft, EventStore, FoldlogError
+    from foldlog.eventstore.aio import AsyncEventStore
     from foldlog.projections import Session, View, project, render
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncEventStore",
     "Event",
     "EventDraft",
     "EventStore",
@@ -26,9 +28,11 @@ __all__ = [
     "render",
 ]
 
-_HOMES = dict.fromkeys(("Event", "EventDraft", "EventStore", "FoldlogError"), "eventstore") | (
-    dict.fromkeys(("Session", "View", "project", "render"), "projections")
-)
+_HOMES = {
+    "AsyncEventStore": "eventstore.aio",
+    **dict.fromkeys(("Event", "EventDraft", "EventStore", "FoldlogError"), "eventstore"),
+    **dict.fromkeys(("Session", "View", "project", "render"), "projections"),
+}
 
 
 def __getattr__(name: str) -> Any:

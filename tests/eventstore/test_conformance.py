@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from foldlog import AsyncEventStore
 from foldlog.eventstore import EventStore
 from foldlog.eventstore.memory import MemoryStore
 from foldlog.eventstore.testing import Reopening, SharedStore, StoreConformance
+from tests.eventstore.awaited import Awaited
 
 
 class TestFile(StoreConformance, SharedStore, Reopening):
@@ -48,3 +50,31 @@ class TestOracle(StoreConformance):
     @pytest.fixture
     def store(self) -> MemoryStore:
         return MemoryStore()
+
+
+class TestAwaited(StoreConformance, SharedStore, Reopening):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Awaited]:
+        store = Awaited(AsyncEventStore(tmp_path / "sessions.db", synchronous="NORMAL"))
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def other(self, store: Awaited) -> Iterator[Awaited]:
+        other = Awaited(AsyncEventStore(store.path, synchronous="NORMAL"))
+        yield other
+        other.close()
+
+    @pytest.fixture
+    def reopen(self) -> Iterator[Callable[[Awaited], Awaited]]:
+        opened: list[Awaited] = []
+
+        def reopen(store: Awaited) -> Awaited:
+            path = store.path
+            store.close()
+            opened.append(Awaited(AsyncEventStore(path)))
+            return opened[-1]
+
+        yield reopen
+        for store in opened:
+            store.close()
