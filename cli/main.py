@@ -29,7 +29,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "log": ("log", "Show the events of a session as they happened."),
         "show": ("show", "Show one event with its full content."),
         "search": ("search", "Find where something was said, in any language."),
-        "stats": ("figures", "Count tokens, cache hits, sizes and tools."),
+        "stats": ("figures", "Count tokens, cost, cache hits, sizes and tools."),
         "sql": ("figures", "Run a read-only SQL query over the store."),
     },
     "See what the model saw": {

@@ -1,16 +1,19 @@
-"""Figures of a log: what the API counted, what the cache saved, what takes room, which tools ran.
+"""Figures of a log: tokens as the API counted them, money, the cache, what takes room, which tools.
 
 Tokens of requests are the API's own count, once a reply: transcripts repeat the usage on every line
-of a reply, and the figure on the last line is the final one. Sizes are estimated.
+of a reply, and the figure on the last line is the final one. The cost is that of each reply, by the
+list prices of its model at its time. Sizes are estimated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 from foldlog.eventstore import Event
+from foldlog.eventstore.clock import microseconds
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import CALLS, RESULT, THINKING, blocks, call_id, content_of, kind
 from foldlog.projections.tokens import estimate
@@ -21,6 +24,9 @@ _USAGE = {
     "cache_read": "cache_read_input_tokens",
     "cache_write": "cache_creation_input_tokens",
 }
+
+_PAID = ("message.assistant", "request.answered", "summary.written", "summary.failed")
+"""The types that tell the usage of a request."""
 
 _CAUSES = {
     "message.user": "user",
@@ -34,13 +40,25 @@ _CAUSES = {
 
 @dataclass(slots=True)
 class Usage:
-    """What the API counted, in tokens: ``input`` is what no cache had or took."""
+    """What the API counted, in tokens: ``input`` is what no cache had or took.
+
+    Attributes:
+        dollars: What the requests cost whose prices are known.
+        unpriced: How many requests have no known price.
+    """
 
     requests: int = 0
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    dollars: Decimal = Decimal(0)
+    unpriced: int = 0
+
+    @property
+    def cost(self) -> float | None:
+        """What it cost in dollars as far as that is known; None where nothing is."""
+        return None if self.unpriced == self.requests else round(float(self.dollars), 6)
 
     @property
     def cache_hit(self) -> float | None:
@@ -52,6 +70,15 @@ class Usage:
         """Count another's figures in."""
         for name in Usage.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def counts(self) -> dict[str, int]:
+        """The requests and their tokens."""
+        return {name: getattr(self, name) for name in ("requests", *_USAGE)}
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``foldlog stats --json`` prints it for a model or a session."""
+        told = {"cache_hit": self.cache_hit, "cost": self.cost, "unpriced": self.unpriced}
+        return {**self.counts(), **told}
 
 
 @dataclass(slots=True)
@@ -79,11 +106,13 @@ class Statistics:
 
     Attributes:
         events: How many there are.
-        usage: By model. causes: What takes the room. tools: By name.
+        usage: By model. sessions: Usage by session; a fork's shared past is its parent's.
+        causes: What takes the room. tools: By name.
     """
 
     events: int = 0
     usage: dict[str, Usage] = field(default_factory=dict)
+    sessions: dict[str, Usage] = field(default_factory=dict)
     causes: dict[str, Size] = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
 
@@ -95,14 +124,21 @@ class Statistics:
             total.add(usage)
         return total
 
+    @property
+    def unpriced(self) -> dict[str, int]:
+        """The models with requests that have no known price, and how many."""
+        return {model: usage.unpriced for model, usage in self.usage.items() if usage.unpriced}
+
     def to_json(self) -> dict[str, Any]:
         """As ``foldlog stats --json`` prints it."""
         total = self.total
         return {
             "events": self.events,
-            "tokens": asdict(total),
+            "tokens": total.counts(),
             "cache_hit": total.cache_hit,
-            "models": {model: asdict(usage) for model, usage in self.usage.items()},
+            "cost": total.cost,
+            "unpriced": self.unpriced,
+            "models": {model: usage.to_json() for model, usage in self.usage.items()},
             "sizes": {cause: asdict(size) for cause, size in _largest(self.causes)},
             "tools": {name: asdict(tool) for name, tool in self.tools.items()},
         }
@@ -116,15 +152,24 @@ def statistics(events: Iterable[Event]) -> Statistics:
     return counting.done()
 
 
+class _Reply(NamedTuple):
+    """What a reply tells of its request."""
+
+    session: str
+    model: str
+    at: str
+    told: dict[str, Json]
+
+
 class _Counting:
     def __init__(self) -> None:
         self._found = Statistics()
-        self._replies: dict[tuple[str, str], tuple[str, Usage]] = {}
+        self._replies: dict[tuple[str, str], _Reply] = {}
         self._calls: dict[tuple[str, str], str] = {}
 
     def take(self, event: Event) -> None:
         self._found.events += 1
-        if event.type == "message.assistant":
+        if event.type in _PAID:
             self._usage(event)
         if event.type == "tool.result":
             self._result(event, {"type": RESULT, **event.data})
@@ -135,21 +180,25 @@ class _Counting:
             self._size(_CAUSES[event.type], estimate(_said(event)))
 
     def done(self) -> Statistics:
-        for model, usage in self._replies.values():
-            self._found.usage.setdefault(model, Usage()).add(usage)
+        for reply in self._replies.values():
+            usage = _usage(reply)
+            self._found.usage.setdefault(reply.model, Usage()).add(usage)
+            self._found.sessions.setdefault(reply.session, Usage()).add(usage)
         return self._found
 
     def _usage(self, event: Event) -> None:
         """Once a reply, the figures of the line that counts most output."""
         reported = event.data.get("usage")
-        if not isinstance(reported, dict):
-            return
-        counts = {name: _count(reported.get(key)) for name, key in _USAGE.items()}
-        usage = Usage(requests=1, **counts)
-        reply = (event.session, str(event.data.get("id") or event.version))
-        known = self._replies.get(reply)
-        if known is None or known[1].output <= usage.output:
-            self._replies[reply] = (str(event.data.get("model") or "?"), usage)
+        for number, told in enumerate(reported if isinstance(reported, list) else [reported]):
+            if not isinstance(told, dict):
+                continue
+            name = f"{event.data.get('id') or event.version}/{number}"
+            known = self._replies.get((event.session, name))
+            if known is None or _output(known.told) <= _output(told):
+                model = str(event.data.get("model") or "?")
+                self._replies[event.session, name] = _Reply(
+                    event.session, model, _when(event), told
+                )
 
     def _block(self, event: Event, block: Json) -> None:
         name = kind(block)
@@ -185,6 +234,32 @@ class _Counting:
         size = self._found.causes.setdefault(cause, Size())
         size.count += 1
         size.tokens += tokens
+
+
+def _usage(reply: _Reply) -> Usage:
+    """The tokens of a request, and what they cost by the prices of its time."""
+    from foldlog.projections.compaction.money import cost  # only who asks for costs waits for it
+
+    usage = Usage(requests=1)
+    for name, key in _USAGE.items():
+        setattr(usage, name, _count(reply.told.get(key)))
+    if any(usage.counts()[name] for name in _USAGE):  # a harness writes replies of its own: free
+        dollars = cost(reply.told, reply.model, reply.at)
+        usage.dollars, usage.unpriced = dollars or Decimal(0), int(dollars is None)
+    return usage
+
+
+def _output(told: dict[str, Json]) -> int:
+    return _count(told.get(_USAGE["output"]))
+
+
+def _when(event: Event) -> str:
+    """When a reply came: as its source says, if that is a time."""
+    try:
+        microseconds(event.occurred)
+    except (ValueError, OverflowError):
+        return event.at
+    return event.occurred
 
 
 def _said(event: Event) -> Json:

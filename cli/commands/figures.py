@@ -1,4 +1,4 @@
-"""Figures: tokens, cache, sizes and tools; and whatever an SQL query counts."""
+"""Figures: tokens, cost, cache, sizes and tools; and whatever an SQL query counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore
 from foldlog.projections.statistics import Statistics, Usage, statistics
 
-NO_PRICES = "Cost is not told: foldlog knows no prices."
+DEAREST = 10
+"""How many sessions people are shown by their cost; ``--json`` tells all."""
 
 
 @click.command()
@@ -25,19 +26,21 @@ NO_PRICES = "Cost is not told: foldlog knows no prices."
 @json_option
 @click.pass_obj
 def stats_command(where: str | None, session: str | None, json: bool) -> None:
-    """Count tokens, cache hits, sizes and tools.
+    """Count tokens, cost, cache hits, sizes and tools.
 
-    Of one session, or of the whole store. Tokens of requests are the API's own count; sizes are
-    estimated.
+    Of one session, or of the whole store. Tokens of requests are the API's own count. Their cost is
+    in dollars, by the list prices of each reply's model at its time; models whose prices are not
+    known are named, and what they cost is not counted. Sizes are estimated.
     """
     with reading(where) as store:
         name = find(store, session) if session else None
         found = statistics(store.read(name) if name else store.events())
         about = {"session": name} if name else _about(store)
     if json:
-        print_json([{**about, **found.to_json(), "cost": None}])
+        costs = {} if name else {"by_session": _by_session(found)}
+        print_json([{**about, **found.to_json(), **costs}])
     else:
-        print_lines(_pages(about, found))
+        print_lines(_pages(about, found, of_store=name is None))
 
 
 def _about(store: EventStore) -> dict[str, Any]:
@@ -54,11 +57,22 @@ def _about(store: EventStore) -> dict[str, Any]:
     }
 
 
-def _pages(about: dict[str, Any], found: Statistics) -> Iterator[str]:
+def _by_session(found: Statistics) -> dict[str, Any]:
+    return {session: usage.to_json() for session, usage in _dearest(found)}
+
+
+def _dearest(found: Statistics) -> list[tuple[str, Usage]]:
+    return sorted(found.sessions.items(), key=lambda item: item[1].dollars, reverse=True)
+
+
+def _pages(about: dict[str, Any], found: Statistics, *, of_store: bool) -> Iterator[str]:
     for key, value in [*about.items(), ("events", found.events)]:
         told = f"{value:,}" if isinstance(value, int) else one_line(str(value))
         yield f"{key.replace('_', ' ')}: {told}"
     yield from _part("Tokens, as the API counted them", _USAGE, _usage_rows(found))
+    yield from _unpriced(found)
+    if of_store:
+        yield from _part("The dearest sessions", _SESSIONS, _session_rows(found))
     sizes = sorted(found.causes.items(), key=lambda item: -item[1].tokens)
     rows: list[list[Cell]] = [[cause, size.count, size.tokens] for cause, size in sizes]
     yield from _part("What takes the room, in estimated tokens", _SIZES, rows)
@@ -68,8 +82,13 @@ def _pages(about: dict[str, Any], found: Statistics) -> Iterator[str]:
         for name, tool in tools
     ]
     yield from _part("Tools, in estimated tokens", _TOOLS, rows)
-    yield ""
-    yield NO_PRICES
+
+
+def _unpriced(found: Statistics) -> Iterator[str]:
+    """What the cost leaves out, and whose list prices are not known."""
+    if found.unpriced:
+        models = ", ".join(f"{one_line(name)} ({n:,})" for name, n in found.unpriced.items())
+        yield f"Prices are not known for requests of: {models}. Their cost is not counted."
 
 
 def _part(title: str, titles: Iterable[str], rows: list[list[Cell]]) -> Iterator[str]:
@@ -80,7 +99,11 @@ def _part(title: str, titles: Iterable[str], rows: list[list[Cell]]) -> Iterator
         yield from table(columns, rows)
 
 
-_USAGE = ("model", "requests", "input", "cache read", "cache written", "output", "cache hit")
+_USAGE = (
+    *("model", "requests", "input", "cache read", "cache written", "output", "cache hit"),
+    "dollars",
+)
+_SESSIONS = ("session", "requests", "cache hit", "dollars")
 _SIZES = ("cause", "count", "tokens")
 _TOOLS = ("tool", "calls", "errors", "calls' tokens", "results' tokens")
 
@@ -91,9 +114,26 @@ def _usage_rows(found: Statistics) -> list[list[Cell]]:
 
 
 def _usage_row(model: str, usage: Usage) -> list[Cell]:
-    hit = None if usage.cache_hit is None else f"{usage.cache_hit:.1%}"
     counts = (usage.requests, usage.input, usage.cache_read, usage.cache_write, usage.output)
-    return [model, *counts, hit]
+    return [model, *counts, _hit(usage), _dollars(usage)]
+
+
+def _session_rows(found: Statistics) -> list[list[Cell]]:
+    return [
+        [session, usage.requests, _hit(usage), _dollars(usage)]
+        for session, usage in _dearest(found)[:DEAREST]
+    ]
+
+
+def _hit(usage: Usage) -> str | None:
+    return None if usage.cache_hit is None else f"{usage.cache_hit:.1%}"
+
+
+def _dollars(usage: Usage) -> str:
+    """What is known of a cost, and whether more is not."""
+    if usage.cost is None:
+        return "not known"
+    return f"{usage.cost:,.4f}{' and more' if usage.unpriced else ''}"
 
 
 @click.command()

@@ -117,6 +117,7 @@ class EditPrice:
 def cost(usage: Mapping[str, Json], model: str, at: str | None = None) -> Decimal | None:
     """What a reply cost in dollars, by its usage; None for a model whose prices are not known.
 
+    None also where the figures contradict each other: fewer than none, a part above its whole.
     A compaction that the API made on the way is billed apart and added.
 
     Args:
@@ -207,15 +208,16 @@ def _priced(
 ) -> Decimal | None:
     from genai_prices import Usage, calc_price
 
-    usage = Usage(**{name: tokens for name, tokens in counted.items() if tokens})
+    moment = _moment(at) if at else NEWEST
     try:
+        usage = Usage(**{name: tokens for name, tokens in counted.items() if tokens})
         found = calc_price(
             usage,
             family(TAG.sub("", model)),
-            genai_request_timestamp=_moment(at) if at else NEWEST,
+            genai_request_timestamp=moment,
             price_context=context or None,
         )
-    except LookupError:
+    except (LookupError, ValueError):
         return None
     return found.total_price
 

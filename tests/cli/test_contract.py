@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from foldlog.cli.main import foldlog
-from foldlog.eventstore import EventStore
+from foldlog.eventstore import EventDraft, EventStore
 from foldlog.projections import Session
 from tests.cli.conftest import Run
 from tests.cli.demo import DEMO, FORK, HOSTILE
@@ -24,6 +24,7 @@ SESSIONS = {
     *("session", "title", "origin", "cwd", "head", "messages", "tool_results", "compactions"),
     *("started", "last", "parent"),
 }
+STATS = {"tokens", "cost", "unpriced", "cache_hit", "models", "sizes", "tools"}
 VERIFY = {"session", "ok", "events", "requests", "erased", "head_hash", "problems"}
 IMPORT = {"file", "format", "session", "events", "new", "rejected", "notices", "pending"}
 
@@ -43,8 +44,8 @@ KEYS: list[tuple[list[str], set[str]]] = [
     (["why", DEMO, "7"], {"version", "shown", "edits"}),
     (["search", "tests"], {"session", "version", "type", "snippet", "visible"}),
     (["sql", "SELECT 1 AS one, 2 AS two"], {"one", "two"}),
-    (["stats"], {"tokens", "cost", "cache_hit", "sizes", "tools"}),
-    (["stats", DEMO], {"session", "tokens", "cost", "cache_hit", "sizes", "tools"}),
+    (["stats"], {*STATS, "by_session"}),
+    (["stats", DEMO], {*STATS, "session"}),
     (["verify"], VERIFY),
     (["verify", DEMO, "--views"], VERIFY),
     (["fork", DEMO, "--at", "9"], {"session", "parent", "version"}),
@@ -191,9 +192,41 @@ def test_stats_count_usage_once_a_reply(answers: Answers) -> None:
     assert found["tokens"]["cache_read"] == 30
     assert found["tokens"]["requests"] == 1, "the other replies report no usage"
     assert found["cache_hit"] == 0.75
-    assert found["cost"] is None
     bash = found["tools"]["Bash"]
     assert (bash["calls"], bash["results"], bash["errors"]) == (3, 2, 1)
+
+
+def test_stats_tell_cost_and_whose_is_not_known(
+    run: Run, answers: Answers, paid: dict[str, float]
+) -> None:
+    (found,) = answers("stats", "paid")
+    assert found["cost"] == pytest.approx(paid["paid"])
+    assert (found["unpriced"], found["cache_hit"]) == ({"mystery-1": 1}, 0.75)
+    assert found["models"]["mystery-1"]["cost"] is None
+    assert found["models"]["claude-sonnet-4-5"]["cost"] == pytest.approx(paid["paid"])
+    (store,) = answers("stats")
+    assert store["cost"] == pytest.approx(sum(paid.values()))
+    assert {name: store["by_session"][name]["cost"] for name in paid} == pytest.approx(paid)
+    assert next(iter(store["by_session"])) == "dear", "the dearest comes first"
+    for told in (run("stats", "paid").stdout, run("stats").stdout):
+        assert "mystery-1 (1)" in told
+        assert f"{paid['paid']:.4f}" in told
+    assert "dear " in run("stats").stdout
+
+
+@pytest.fixture
+def paid(db: Path) -> dict[str, float]:
+    """Sessions that cost something, and what: Sonnet 4.5 is 3 dollars a million, 0.3 cached."""
+
+    def reply(model: str, plain: int, cached: int) -> EventDraft:
+        usage = {"input_tokens": plain, "cache_read_input_tokens": cached}
+        return EventDraft("message.assistant", {"content": [], "model": model, "usage": usage})
+
+    with EventStore(db) as store:
+        store.append("paid", [reply("claude-sonnet-4-5", 10_000, 30_000)])
+        store.append("paid", [reply("mystery-1", 10_000, 30_000)])
+        store.append("dear", [reply("claude-sonnet-4-5", 90_000, 0)])
+    return {"paid": 0.03 + 0.009, "dear": 0.27}
 
 
 def test_sql_cannot_write_and_tells_columns_of_one_name_apart(run: Run, answers: Answers) -> None:

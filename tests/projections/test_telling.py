@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,3 +180,85 @@ class TestStatistics:
             EventDraft("message.assistant", {"content": [], "usage": {"input_tokens": "x"}})
         )
         assert statistics(events).total.input == 0
+
+
+class TestCosts:
+    """Dollars by the prices of each reply's model; what has no price is told, and is not 0."""
+
+    def reply(self, model: str, usage: Any, at: str = "") -> EventDraft:
+        data = {"content": [], "model": model, "usage": usage}
+        return EventDraft("message.assistant", data, meta={"occurred": at} if at else {})
+
+    def test_each_reply_has_the_price_of_its_model(self) -> None:
+        """Input, cache read and write, output of Sonnet 4.5: 3, 0.3, 3.75, 15 dollars a million."""
+        million = dict.fromkeys(_KINDS, 1_000)
+        (sonnet, haiku) = (
+            statistics(log(self.reply(model, million)))
+            for model in ("claude-sonnet-4-5", "claude-haiku-4-5")
+        )
+        assert sonnet.total.cost == pytest.approx(0.003 + 0.0003 + 0.00375 + 0.015)
+        assert haiku.total.cost == pytest.approx(sonnet.total.cost / 3)
+        both = statistics(log(*(self.reply(m, million) for m in _MODELS)))
+        assert both.total.cost == pytest.approx(sonnet.total.cost + haiku.total.cost)
+
+    def test_each_reply_has_the_price_of_its_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[str | None] = []
+
+        def cost(usage: Any, model: str, at: str | None) -> Decimal:
+            asked.append(at)
+            return Decimal(1)
+
+        monkeypatch.setattr("foldlog.projections.compaction.money.cost", cost)
+        used = {"output_tokens": 1}
+        times = ["2025-01-02T03:04:05Z", "", "not a time", "9" * 99]
+        events = log(*(self.reply("m", used, at) for at in times))
+        statistics(events)
+        assert asked == [times[0], *(event.at for event in events[1:])]
+
+    def test_an_unknown_model_is_named_and_costs_not_nothing(self) -> None:
+        used = {"input_tokens": 1000, "output_tokens": 1}
+        unknown = self.reply("mystery-1", used)
+        found = statistics(log(unknown, unknown))
+        assert (found.total.cost, found.unpriced) == (None, {"mystery-1": 2})
+        found = statistics(log(unknown, self.reply("claude-sonnet-4-5", used)))
+        assert found.total.cost == pytest.approx(0.003015)
+        assert (found.total.unpriced, found.usage["mystery-1"].cost) == (1, None)
+
+    def test_what_a_harness_wrote_itself_is_free(self) -> None:
+        synthetic = self.reply("<synthetic>", {"input_tokens": 0, "output_tokens": 0})
+        found = statistics(log(synthetic))
+        assert (found.total.cost, found.unpriced) == (0, {})
+        assert statistics(log(assistant("no usage"))).total.cost is None
+
+    def test_figures_that_cannot_be_have_no_price(self) -> None:
+        found = statistics(log(self.reply("claude-sonnet-4-5", {"input_tokens": -5})))
+        assert (found.total.cost, found.unpriced) == (None, {"claude-sonnet-4-5": 1})
+
+    def test_what_compaction_took_counts_too(self) -> None:
+        used = {"input_tokens": 1000, "output_tokens": 0}
+        told = {"model": "claude-sonnet-4-5", "usage": used}
+        twice = {"reason": "refused", **told, "usage": [used, used]}
+        written = {"text": "x", "covers": [[1, 1]], **told}
+        found = statistics(
+            log(
+                user("x"),
+                EventDraft("summary.written", written),
+                EventDraft("summary.failed", twice),
+            )
+        )
+        assert (found.total.requests, found.total.cost) == (3, pytest.approx(0.009))
+
+    def test_each_session_has_its_own(self) -> None:
+        used = {"input_tokens": 1000, "output_tokens": 0}
+        reply = self.reply("claude-sonnet-4-5", used)
+        found = statistics([*log(reply, reply), *log(reply, session="other")])
+        costs = {name: usage.cost for name, usage in found.sessions.items()}
+        assert sorted(costs.values()) == [pytest.approx(0.003), pytest.approx(0.006)]
+        assert costs["other"] == pytest.approx(0.003)
+
+
+_MODELS = ("claude-sonnet-4-5", "claude-haiku-4-5")
+_KINDS = (
+    *("input_tokens", "output_tokens"),
+    *("cache_read_input_tokens", "cache_creation_input_tokens"),
+)
