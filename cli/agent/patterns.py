@@ -116,9 +116,9 @@ def offered(tool: str, subject: Subject, cwd: Path) -> tuple[Pattern, ...]:
 
 
 def _command_allowed(text: str, command: str) -> bool:
-    if SHELL.search(command):
-        return text.replace("[*]", "*") == command
-    return bool(_command(text).fullmatch(command.strip(" \t")))
+    if text.replace("[*]", "*") == command:
+        return True
+    return not SHELL.search(command) and bool(_command(text).fullmatch(command.strip(" \t")))
 
 
 def _command_denied(text: str, command: str) -> bool:

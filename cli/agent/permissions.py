@@ -23,6 +23,9 @@ TYPE = "permission.decided"
 Decision: TypeAlias = Literal["allow", "deny"]
 Scope: TypeAlias = Literal["once", "always", "never"]
 
+LASTING: tuple[tuple[Decision, Scope], ...] = (("allow", "always"), ("deny", "never"))
+"""What holds for more than one call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -195,14 +198,13 @@ class Permissions:
         self._read_to = last
 
     def _take_up(self, data: Mapping[str, Any]) -> None:
-        lasting: dict[tuple[object, object], Decision] = {
-            ("allow", "always"): "allow",
-            ("deny", "never"): "deny",
-        }
-        decision = lasting.get((data.get("decision"), data.get("scope")))
-        if decision:
-            with suppress(PatternError):  # nothing can be meant by it, so it allows nothing
-                self._decided[decision].append(Pattern.parse(str(data.get("pattern"))))
+        text = data.get("pattern")
+        if not isinstance(text, str):
+            return
+        for decision, scope in LASTING:
+            if (data.get("decision"), data.get("scope")) == (decision, scope):
+                with suppress(PatternError):  # nothing can be meant by it, so it allows nothing
+                    self._decided[decision].append(Pattern.parse(text))
 
     def _record(
         self, call: str, decision: Decision, scope: Scope, pattern: Pattern | None, by: str
