@@ -156,9 +156,14 @@ def _absolute(text: str, cwd: Path) -> str:
 
 
 def _path_denied(text: str, subject: Touched) -> bool:
-    """A path is compared under each name that it, and the pattern's beginning, has."""
+    """A path is compared under each name that it, and the pattern's beginning, has.
+
+    A folder that is named without stars is meant with all that is below it.
+    """
     literal = re.split(r"[*?\[{]", text)[0]
-    folder = literal if literal == text else literal[: literal.rfind("/")]
+    if literal == text:
+        text = f"{text.rstrip('/')}/**"
+    folder = literal if text.startswith(f"{literal}/") else literal[: literal.rfind("/")]
     patterns = {text, _literal(Path(os.path.realpath(folder or "/"))) + text[len(folder) :]}
     names = {str(subject.path), str(subject.named)}
     return any(_path(p, re.IGNORECASE).fullmatch(name) for p in patterns for name in names)
@@ -174,6 +179,7 @@ def glob_expression(text: str) -> str:
 
     ``**/`` stands for any folders, none too; ``/**`` at the end for a folder and all below it.
     """
+    text = re.sub(r"(\*\*/)+", "**/", text)  # each would be tried against each: slow
     found, at, braces = "", 0, 0
     while at < len(text):
         char = text[at]

@@ -284,6 +284,15 @@ class TestAsksBeforeAnythingThatWritesOrRuns:
             assert "secret" not in str(hands.call("read", path=path).data["content"])
         assert "Denied by read(.env)" in hands.error("read", path="link")
 
+    @pytest.mark.parametrize("pattern", ["secrets", "secrets/", "secrets/**", "secrets/*"])
+    def test_a_denied_folder_with_what_is_below(
+        self, make: Make, folder: Path, pattern: str
+    ) -> None:
+        (folder / "secrets").mkdir()
+        (folder / "secrets" / "key").write_text("x")
+        hands = make(deny=(f"read({pattern})",))
+        assert "Denied by" in hands.error("read", path="secrets/key")
+
     def test_a_denied_folder_that_is_a_link(self, make: Make, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "real").mkdir()
         (tmp_path / "real" / "key").write_text("secret")
