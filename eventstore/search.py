@@ -21,6 +21,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
+from unicodedata import normalize
 
 from foldlog.eventstore.ancestry import Ancestry
 from foldlog.eventstore.errors import ReadOnlyStore, StoreBusy, StoreError, StoreFull
@@ -56,7 +57,8 @@ IDEOGRAPHS = re.compile(
 CAMEL = re.compile(r"\b[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Z][A-Z][a-z])[A-Za-z0-9]*")
 HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 TERM = re.compile(r'"([^"]*)"|(\S+)')
-WORD = re.compile(r"\w")
+WORDS = re.compile(r"[^\W_]+")
+"""What the index takes for a word: an underscore is none, it stands between words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,11 @@ class Term:
     match: str
     written: str
 
+    @property
+    def pattern(self) -> str:
+        """Finds it in a folded text: its words in their order, whatever stands between them."""
+        return r"[\W_]*".join(map(re.escape, WORDS.findall(fold(self.written))))
+
 
 def parse(text: str) -> list[Term]:
     """The terms of a query.
@@ -203,7 +210,7 @@ def parse(text: str) -> list[Term]:
     for phrase, word in TERM.findall(text):
         written, prefix = phrase or word.rstrip("*"), "*" if word.endswith("*") else ""
         spaced = spread(written).replace('"', " ")
-        if WORD.search(spaced):
+        if WORDS.search(spaced):
             terms.append(Term(f'"{spaced}"{prefix}', written))
     if not terms:
         raise StoreError(f"there is no word to look for in {text!r}. Search for letters or digits.")
@@ -226,14 +233,31 @@ def parts(text: str) -> str:
 
 
 def excerpt(text: str, terms: Iterable[Term]) -> str:
-    """The text around the first term that is found as it was written, on one line."""
-    folded = text.casefold()
-    places = (folded.find(term.written.casefold()) for term in terms)
-    place = next((place for place in places if place >= 0), 0)
+    """The text around the first term that is found in it, on one line."""
+    folded = fold(text)
+    found = (re.search(term.pattern, folded) for term in terms)
+    place = next((match.start() for match in found if match), 0)
     start = max(0, place - CONTEXT)
     end = place + 2 * CONTEXT
     shown = " ".join(text[start:end].split())
     return ("…" if start else "") + shown + ("…" if end < len(text) else "")
+
+
+class _Folded(dict[int, str]):
+    """Each character in lower case and without its accents, as one character: places stay."""
+
+    def __missing__(self, code: int) -> str:
+        base = normalize("NFD", chr(code))[0].lower()
+        self[code] = base if len(base) == 1 else chr(code)
+        return self[code]
+
+
+_FOLDED = _Folded()
+
+
+def fold(text: str) -> str:
+    """The text as the index compares it, as long as it was."""
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
 
 
 def _row(event: Event) -> tuple[int, str, str] | None:

@@ -157,7 +157,8 @@ def _timed(store: EventStore, session: str, text: str) -> int:
     times: dict[int, datetime] = {}
     found = 0
     for event in store.read(session):
-        source = times.get(event.meta.get("of") or 0)
+        of = event.meta.get("of")
+        source = times.get(of) if is_version(of) else None
         when = source or moment(event.occurred) or moment(event.at)
         if when is not None:
             times[event.version] = when

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 PREFIX = "foldlog:"
 _HANDLE = re.compile(
-    PREFIX + r"(?P<session>.+)/(?P<version>[^/#]+)(?:#(?P<block>[1-9][0-9]{,17}))?"
+    PREFIX + r"(?P<session>.+)/(?P<version>[^/#]+)(?:#(?P<block>[1-9][0-9]{,17}))?",
+    re.DOTALL,  # a session's id may hold any character but NUL
 )
 
 

@@ -6,6 +6,7 @@ is recalled leads to what it was about, never to a copy of a copy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -323,10 +324,10 @@ def _is_own_call(block: Json) -> bool:
 
 def _holds(said: str, words: str) -> bool:
     """Whether a text holds one of the words of a search."""
-    from foldlog.eventstore.search import parse
+    from foldlog.eventstore.search import fold, parse
 
-    folded = said.casefold()
-    return any(term.written.casefold() in folded for term in parse(words))
+    folded = fold(said)
+    return any(re.search(term.pattern, folded) for term in parse(words))
 
 
 def _covered(event: Event) -> list[tuple[int, int]]:

@@ -146,6 +146,37 @@ class TestQueries:
         assert hit.snippet[0] == hit.snippet[-1] == "…"
         assert len(hit.snippet) < 250
 
+    @pytest.mark.parametrize(
+        ("text", "query", "snippet"),
+        [
+            ("ß" * 400 + " far behind: the kestrel", "kestrel", "far behind: the kestrel"),
+            (FILLER + "ein Café am Platz", "cafe", "ein Café am Platz"),
+            (FILLER + "İstanbul", "istanbul", "İstanbul"),
+            (FILLER + "the red\nkestrel", '"red kestrel"', "the red kestrel"),
+            (FILLER + "parseConfigFile()", '"config file"', "parseConfigFile()"),
+            (FILLER + "请修复这个错误", "错误", "请修复这个错误"),
+        ],
+    )
+    def test_a_snippet_shows_what_was_found(
+        self, store: EventStore, text: str, query: str, snippet: str
+    ) -> None:
+        store.append("s", [said(text)])
+        (hit,) = store.search(query)
+        assert snippet in hit.snippet
+
+    def test_a_search_goes_on_behind_the_last_hit(self, store: EventStore) -> None:
+        store.append("s", [said(f"message {n}") for n in range(1, 8)])
+        first = store.search("message", limit=3)
+        store.append("s", [said("another message")])
+        rest = store.search("message", before=first[-1].position)
+        assert [hit.version for hit in (*first, *rest)] == [7, 6, 5, 4, 3, 2, 1]
+
+    def test_what_stands_between_words_is_no_word(self, store: EventStore) -> None:
+        store.append("s", [said("the plover_nest")])
+        assert found(store, "_ plover") == [1]
+        with pytest.raises(StoreError, match="no word"):
+            store.search("_")
+
 
 class TestWhatIsSearched:
     @pytest.mark.parametrize(

@@ -121,3 +121,8 @@ def test_an_imported_session_counts_new_messages_and_goes_by_when_things_happene
         assert resolve(store, "s", "2026-01-01T08:03") == 5
         assert resolve(store, "s", "2026-01-01T08:04") == 7
         assert resolve(store, "s", "before-compaction:1") == 5
+
+
+def test_a_time_does_not_stumble_over_what_others_put_into_meta(store: EventStore) -> None:
+    last = store.append("s", [EventDraft("message.user", {"content": "x"}, meta={"of": [1]})])[-1]
+    assert resolve(store, "s", "2026-11-30") == last.version
