@@ -15,24 +15,31 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from foldlog.eventstore.errors import ContextError, VersionConflict
 from foldlog.eventstore.events import EventDraft, Json
+from foldlog.projections.compaction.binding import BOUND, DROP_BLOCK
+from foldlog.projections.compaction.decision import Ask
 from foldlog.projections.compaction.moment import Given, Known
 from foldlog.projections.compaction.overflow import STOPPED, Overflow
 from foldlog.projections.digest import digest
 from foldlog.projections.items import items
+from foldlog.projections.lineage import is_version
 from foldlog.projections.live.asking import asked_for
 from foldlog.projections.live.finding import Place, behind, place
 from foldlog.projections.live.marks import marked
-from foldlog.projections.live.outgoing import Outgoing
+from foldlog.projections.live.outgoing import Outgoing, Reading
 from foldlog.projections.live.past import past_of
 from foldlog.projections.live.reconcile import drafts, has_replies
 from foldlog.projections.live.sent import divergence, params, same, shown
 from foldlog.projections.live.told import parts_in
+from foldlog.projections.mending.model import family
+from foldlog.projections.proof import has_diverged
 from foldlog.projections.render import render
 from foldlog.projections.view import View, project
 
 if TYPE_CHECKING:
     from foldlog.projections.compaction.summaries import Summarizer
     from foldlog.projections.session import Session
+
+__all__ = ["Outgoing", "Reading", "Recording"]
 
 IN_FLIGHT = 64
 """How many requests may be on their way and still be known when they are tried again."""
@@ -207,7 +214,8 @@ class Recording:
             made = {**held, **made}
         made["messages"] = marked(rendered["messages"], body["messages"])
         prepared = self.session.prepared
-        made, added = asked_for(prepared.plan.ask if prepared else None, made, betas)
+        ask = (prepared.plan.ask if prepared else None) or _drops_bound(view, _model(body))
+        made, added = asked_for(ask, made, betas)
         data = {"view": view.version, "digest": digest(made), "purpose": "turn"}
         return self._sent(body, made, data, betas, added)
 
@@ -320,6 +328,15 @@ def _without_partial(view: View) -> list[EventDraft]:
     path = view.layout.lineage.without(newest.version).ranges
     to = max(last for _, last in path)
     return [EventDraft("head.moved", {"to": to, "path": [list(part) for part in path]})]
+
+
+def _drops_bound(view: View, model: str | None) -> Ask | None:
+    """What to ask where thinking may be bound to messages that were sent in place of the view."""
+    reply = next((item.event for item in reversed(items(view)) if item.role == "assistant"), None)
+    request = reply.data.get("request") if reply else None
+    if model is None or not BOUND.search(family(model)) or not is_version(request):
+        return None
+    return DROP_BLOCK if has_diverged(view.event(request)) else None
 
 
 def _continues(body: Body) -> str | None:

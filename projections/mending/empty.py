@@ -15,12 +15,16 @@ NO_CONTENT = "(no content)"
 
 
 def empty_reply(items: list[Item], mending: Mending) -> list[Item]:
-    """Fill an assistant turn that was recorded without content; at the end it is left out."""
+    """Fill an assistant turn that was recorded without content; at the end it is left out.
+
+    A reply that broke off before it said anything is left out wherever it stands.
+    """
     kept = list(items)
     for start, end in _turns(items):
         if not any(blocks(item.content) for item in items[start:end]):
             mending.note("empty_reply", items[start].version)
-            if any(item.role == "user" for item in items[end:]):
+            broke_off = all(_broke_off(item) for item in items[start:end])
+            if not broke_off and any(item.role == "user" for item in items[end:]):
                 kept[start] = items[start]._replace(content=NO_CONTENT)
     return kept
 
@@ -89,6 +93,10 @@ def empty_messages(items: list[Item], mending: Mending) -> list[Item]:
         else:
             kept.extend(_user_turn(turn, mending))
     return kept
+
+
+def _broke_off(item: Item) -> bool:
+    return bool(item.event and item.event.data.get("partial"))
 
 
 def _user_turn(turn: list[Item], mending: Mending) -> list[Item]:
