@@ -19,14 +19,24 @@ from foldlog.cli.formats import import_path
 from foldlog.eventstore import Event, EventDraft, EventStore
 from foldlog.eventstore.errors import ContextError
 from foldlog.projections import Session, View, problems, render
-from foldlog.projections.compaction import Budget, SummaryFailed, Window, policy, presets
+from foldlog.projections.compaction import (
+    Budget,
+    SummaryFailed,
+    Window,
+    called,
+    policy,
+    presets,
+)
 from foldlog.projections.compaction.prepare import Prepared
 from foldlog.projections.messages_api import check
 from tests.compaction.sessions import sessions
-from tests.compaction.talk import Scripted
+from tests.compaction.talk import Scripted, work
+from tests.projections.build import call, later, user
+from tests.server import Api, Refusal
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude"
 REAL = ("entire_compact_2.0.76.jsonl", "ccl_claude_p_errors_2.1.17.jsonl")
+MODEL = "claude-opus-5"
 WINDOWS = st.sampled_from([8_000, 20_000, 200_000])
 SUMMARIZERS: dict[str, Callable[[], Scripted | str]] = {
     "digest": lambda: "digest",
@@ -37,6 +47,9 @@ SUMMARIZERS: dict[str, Callable[[], Scripted | str]] = {
 }
 WHOLE = ("learn-claude-code",)
 """Presets that mean to take what the model has not read yet."""
+
+UNASKED = ("aider", "api-native")
+"""Presets that do nothing more: what is left is half of its own small limit; the API does it."""
 
 FEW = settings(
     max_examples=3,
@@ -49,6 +62,7 @@ Step = Callable[[Session, str, str | Scripted, int], View]
 
 TRIGGERS: dict[str, Step] = {
     "proactive": lambda s, name, who, size: s.prepare(name, summarizer=who, window=size),
+    "model": lambda s, name, who, size: s.prepare(name, summarizer=who, window=size),
     "reactive": lambda s, name, who, size: s.overflowed(
         "prompt is too long", name, summarizer=who, window=size
     ),
@@ -60,6 +74,22 @@ def recorded(store: EventStore, events: list[Event]) -> Session:
     """A session that holds these events."""
     store.append("s", [EventDraft(event.type, event.data) for event in events])
     return Session(store, "s")
+
+
+def ask_for_it(session: Session) -> None:
+    """The model calls its ``compact`` tool, beside another one; both are answered."""
+    session.recover()
+    session.assistant([call("toolu_ask", "compact"), call("toolu_last", "Read", path="last.py")])
+    session.tool_result("toolu_ask", called.ANSWER)
+    session.tool_result("toolu_last", "the last lines")
+
+
+def refused(view: View) -> Refusal | None:
+    """What the server says of the next request: it shares no code with the project's checker."""
+    shown = render(view.then([user("Go on.")]), open="recover", model=MODEL)
+    api = Api()
+    api.checks_signatures = False
+    return api.refusal({"model": MODEL, **{k: v for k, v in shown.items() if v is not None}})
 
 
 def attempts(session: Session) -> Counter[str]:
@@ -79,6 +109,7 @@ def assert_kept(old: Window, new: Window, name: str) -> None:
     assert not list(problems(new.view))
     broken = Counter(v.rule for v in check(render(old.view, open="recover")))
     assert not Counter(v.rule for v in check(render(new.view, open="recover"))) - broken
+    assert refused(new.view) is None or refused(old.view) is not None
     if old.request is not None and old.shows_request(old.parts):
         assert sum(new.shows_request([part]) for part in new.parts) == 1
     for pin in old.view.pins:
@@ -101,6 +132,8 @@ def test_whatever_happens_the_view_is_smaller_or_as_it_was(
 ) -> None:
     with EventStore(":memory:") as store:
         session = recorded(store, events)
+        if trigger == "model":
+            ask_for_it(session)
         old, before = window(session, name, size), render(session.view(), open="keep")
         try:
             TRIGGERS[trigger](session, name, SUMMARIZERS[who](), size)
@@ -124,6 +157,21 @@ def check_outcome(session: Session, done: Prepared, old: Window, name: str, size
     assert {e.type for e in done.recorded} <= {
         *("snapshot.taken", "policy.set", "summary.written", "view.edited", "attachment.added"),
     }
+
+
+@pytest.mark.parametrize("name", presets())
+def test_what_the_model_asks_for_is_done_though_nothing_else_wants_it(name: str) -> None:
+    with EventStore(":memory:") as store:
+        session = recorded(store, later([], *work(rounds=14, size=1_400)))
+        session.prepare(name, window=14_000)
+        session.prepare(name, window=14_000)
+        assert session.prepared is not None
+        assert not session.prepared.edits
+        ask_for_it(session)
+        session.prepare(name, window=14_000)
+        assert session.prepared is not None
+        triggers = {event.data["trigger"] for event in session.prepared.edits}
+        assert triggers == (set() if name in UNASKED else {"model"})
 
 
 @pytest.mark.parametrize("name", presets())
