@@ -7,7 +7,7 @@ came, then attachments, then what was said. System messages wait for the end of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from foldlog.eventstore.events import Json
@@ -23,7 +23,11 @@ from foldlog.projections.blocks import (
 )
 from foldlog.projections.items import Item, Role
 from foldlog.projections.mending.repair import Mending
+from foldlog.projections.models import hears_system
 from foldlog.projections.replies import calls_of
+
+REMINDER = "<system-reminder>\n{}\n</system-reminder>"
+"""Around a system message that a model is told in a user message. The words are Claude Code's."""
 
 
 class Turn:
@@ -86,6 +90,7 @@ class _Assembly:
         self._caller: dict[str | None, int] = {}
         self._waiting: list[Item] = []
         self._mending = mending
+        self._hears = hears_system(mending.model)
 
     def add(self, item: Item) -> None:
         if item.role == "system":
@@ -123,8 +128,8 @@ class _Assembly:
         if not self._waiting:
             return
         if self._turns and self._may_hold_system(self._turns[-1]):
-            turn = self._turn("system")
-            for item in self._waiting:
+            turn = self._turn("system") if self._hears else self._turns[-1]
+            for item in self._waiting if self._hears else self._reminders():
                 turn.add(item)
         else:
             for item in self._waiting:
@@ -133,10 +138,19 @@ class _Assembly:
                 return
         self._waiting = []
 
+    def _reminders(self) -> Iterator[Item]:
+        """What waits as parts of a user message; tools that it adds or removes are left out."""
+        for item in self._waiting:
+            self._mending.note("system_unheard", item.version)
+            words = plain_text(item.content)
+            if words:
+                content: Content = [{"type": "text", "text": REMINDER.format(words)}]
+                yield item._replace(role="user", content=content)
+
     def _may_hold_system(self, turn: Turn) -> bool:
         """Behind a user message, or a reply without calls that ends in a server tool's result."""
-        if turn.role == "user":
-            return True
+        if turn.role == "user" or not self._hears:
+            return turn.role == "user"
         said = [block for part in turn.said for block in blocks(part)]
         return is_server_result(kind(said[-1])) and not any(kind(block) == CALL for block in said)
 

@@ -29,6 +29,7 @@ RULES = {
     "thinking_last": "thinking that a turn of the assistant ends in is left out",
     "empty_message": "a user message that a repair emptied is filled",
     "leading_assistant": "a user message is put before an assistant message that would be first",
+    "system_unheard": "for a model that takes no system messages, one is told in a user message",
     "system_place": "a system message moves behind the next user message, else it is left out",
 }
 """Every repair and what it does."""

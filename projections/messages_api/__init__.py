@@ -31,7 +31,11 @@ from foldlog.projections.messages_api.limits import (
     messages_at_most,
 )
 from foldlog.projections.messages_api.roles import first_is_user, no_prefill, roles_alternate
-from foldlog.projections.messages_api.system import system_placed, tool_changes_in_system
+from foldlog.projections.messages_api.system import (
+    system_heard,
+    system_placed,
+    tool_changes_in_system,
+)
 from foldlog.projections.messages_api.thinking import (
     loop_opens_with_thinking,
     thinking_not_last,
@@ -65,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     toolset_echoed,
     server_tools_paired,
     system_placed,
+    system_heard,
     tool_changes_in_system,
     thinking_not_last,
     thinking_signed,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import SERVER_CALLS, is_server_result
 from foldlog.projections.messages_api.conversation import Conversation, Violation
+from foldlog.projections.models import model_version
 
 NO_PREFILL = (4, 6)
 """From this version on models refuse a final assistant message."""
-
-_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?![\d])")
 
 
 def first_is_user(conversation: Conversation) -> Iterator[Violation]:
@@ -60,9 +58,3 @@ def _pauses(last: Mapping[str, Json]) -> bool:
     """Whether a reply with this last block may be one that paused for a server tool."""
     type = str(last.get("type"))
     return type in SERVER_CALLS or is_server_result(type)
-
-
-def model_version(model: str | None) -> tuple[int, int] | None:
-    """``claude-opus-4-8`` is (4, 8); None for what does not read like that."""
-    found = _VERSION.search(model or "")
-    return (int(found[1]), int(found[2] or 0)) if found else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from foldlog.projections.messages_api.conversation import Conversation, Message, Violation
+from foldlog.projections.models import hears_system
 
 TOOL_CHANGES = ("tool_addition", "tool_removal")
 
@@ -23,6 +24,16 @@ def system_placed(conversation: Conversation) -> Iterator[Violation]:
         if after is not None and after.role != "assistant":
             text = f"a message of role {after.role!r} follows it"
             yield Violation("system_placed", message.index, text)
+
+
+def system_heard(conversation: Conversation) -> Iterator[Violation]:
+    """Only some models take system messages in mid-conversation."""
+    if hears_system(conversation.model):
+        return
+    for message in conversation.messages:
+        if message.role == "system":
+            text = f"{conversation.model} takes no message of role 'system'"
+            yield Violation("system_heard", message.index, text)
 
 
 def tool_changes_in_system(conversation: Conversation) -> Iterator[Violation]:

@@ -9,16 +9,19 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from foldlog.eventstore.events import Event
 from foldlog.projections.messages_api import check
+from foldlog.projections.models import hears_system
 from foldlog.projections.render import render
 from foldlog.projections.view import project
 from tests.projections.build import later, user
 from tests.projections.test_render_properties import hostile
 from tests.server import Api
+from tests.server.models import MODELS
 
 NEW, OLD = "claude-opus-5", "claude-haiku-4-5"
 """A model that hears system messages and takes no prefill; one of which neither is true."""
@@ -96,21 +99,25 @@ def merged(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_what_one_refuses_the_other_refuses(said: list[dict[str, Any]], model: str) -> None:
     api = Api()
     api.checks_signatures = False
-    heard = [message for message in said if model == NEW or message["role"] != "system"]
-    conversation = merged(heard)
+    conversation = merged(said)
     assume(conversation)
     violations = check({"messages": conversation}, model)
     refusal = api.refusal({"model": model, "messages": conversation})
     assert bool(violations) == bool(refusal), (violations, refusal)
 
 
-@given(hostile())
-def test_what_is_rendered_of_any_log_is_answered(events: list[Event]) -> None:
+@given(hostile(), st.sampled_from([NEW, OLD]))
+def test_what_is_rendered_of_any_log_is_answered(events: list[Event], model: str) -> None:
     """Blocks of unheard-of types are carried through, for the API to judge."""
     said = later(events, user("Go on."))
-    rendered = render(project(said), open="recover", model=NEW)
+    rendered = render(project(said), open="recover", model=model)
     request = {name: value for name, value in rendered.items() if value is not None}
     assume("unheard_of" not in str(request))
     api = Api()
     api.checks_signatures = False
-    assert api.refusal({"model": NEW, **request}, ["compact-2026-01-12"]) is None
+    assert api.refusal({"model": model, **request}, ["compact-2026-01-12"]) is None
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_both_know_the_same_models_that_hear_system_messages(model: str) -> None:
+    assert hears_system(model) == MODELS[model].hears_system

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foldlog.projections.messages_api import RULES, Limits, check
-from foldlog.projections.messages_api.roles import model_version
+from foldlog.projections.models import model_version
 
 CALL = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
 ANSWER = {"type": "tool_result", "tool_use_id": "t1", "content": "out"}
@@ -194,6 +194,29 @@ def test_an_open_loop_begins_with_its_thinking_where_that_is_enabled() -> None:
     assert broken(u(), a(THOUGHT, CALL), u(ANSWER), **enabled) == set()
 
 
+@pytest.mark.parametrize(
+    ("model", "hears"),
+    [
+        ("claude-opus-4-7", False),
+        ("claude-opus-4-8-20260528", True),
+        ("anthropic.claude-sonnet-4-6-v1:0", False),
+        ("claude-sonnet-5", False),
+        ("claude-sonnet-5-5", True),
+        ("something-new", True),
+        (None, True),
+    ],
+)
+def test_some_models_take_no_system_messages(model: str | None, hears: bool) -> None:
+    found = check({"messages": [u(), s(), a(), u()]}, model)
+    assert [violation.rule for violation in found] == ([] if hears else ["system_heard"])
+
+
 def test_every_rule_has_a_case_here() -> None:
-    elsewhere = {"no_prefill", "loop_opens_with_thinking", "messages_at_most", "bytes_at_most"}
+    elsewhere = {
+        "system_heard",
+        "no_prefill",
+        "loop_opens_with_thinking",
+        "messages_at_most",
+        "bytes_at_most",
+    }
     assert {rule.__name__ for rule in RULES} == {*BAD, *elsewhere}

@@ -329,6 +329,24 @@ class TestSystemMessages:
         assert messages == [("user", "U1"), ("assistant", [text("A1")])]
         assert found == [("system_place", 3)]
 
+    def test_to_a_model_that_takes_none_it_is_told_by_the_user_message(self) -> None:
+        messages, found = mended(user("U1"), self.TOLD, assistant("A1"), model="claude-haiku-4-5")
+        told = text("<system-reminder>\ns\n</system-reminder>")
+        assert messages == [("user", [text("U1"), told]), ("assistant", [text("A1")])]
+        assert found == [("system_unheard", 2)]
+
+    def test_there_it_stands_behind_results_too(self) -> None:
+        drafts = [*CALLED[:2], self.TOLD, CALLED[2], assistant("A1")]
+        messages, _ = mended(*drafts, model="claude-haiku-4-5")
+        told = text("<system-reminder>\ns\n</system-reminder>")
+        assert messages[2] == ("user", [answer("t1"), told])
+
+    def test_tools_that_it_adds_are_left_out_there(self) -> None:
+        added = EventDraft("message.system", {"content": [{"type": "tool_addition", "tool": {}}]})
+        messages, found = mended(user("U1"), added, assistant("A1"), model="claude-haiku-4-5")
+        assert messages == [("user", "U1"), ("assistant", [text("A1")])]
+        assert found == [("system_unheard", 2)]
+
 
 def test_every_rule_has_a_name_and_a_text() -> None:
     assert all(text and not text.endswith(".") for text in RULES.values())
