@@ -75,6 +75,18 @@ def loop_bonds(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
             before = event.version
 
 
+def late_results(events: Iterable[Event]) -> Iterator[int]:
+    """The versions of real results whose calls had been closed as interrupted."""
+    closed: set[Json] = set()
+    for event in events:
+        if event.type == "tool.result":
+            call = event.data.get("tool_use_id")
+            if event.data.get("synthesized"):
+                closed.add(call)
+            elif call in closed:
+                yield event.version
+
+
 def _first_part(event: Event, replies: dict[str, int]) -> int:
     message = event.data.get("id")
     return replies.setdefault(message, event.version) if isinstance(message, str) else event.version

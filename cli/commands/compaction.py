@@ -115,6 +115,8 @@ def compact_command(
                 policy, asked=asked, instructions=instructions, summarizer=summarizer, **known
             )
             rows = list(recorded_rows(compacted.prepared)) if compacted.prepared else []
+            for notice in compacted.prepared.notices if compacted.prepared else ():
+                click.echo(notice, err=True)
         show(rows, EDIT_COLUMNS, json=json, to_json=dict, empty="There is nothing to compact.")
         if rows and not json:
             _tell(rows, dry_run)

@@ -63,7 +63,8 @@ class Summarize:
         frame: The text around it, with ``{summary}`` or ``{summary_json}`` where it goes.
         quoted: The content of the active request, where the frame quotes it: a ``{request}`` in it.
         request: The version of the request that is quoted.
-        hidden: Those of the ranges that stand before the place where the summary is shown.
+        hidden: Those of the ranges that stand before the place where the summary is shown; and what
+            within it belongs to them.
         text: The text itself, where it is at hand and no model has to be asked.
         label: What it is called in the frame and for people.
         prompt: The name of the prompt.
@@ -136,13 +137,22 @@ class Summarize:
 
     def edits(self, version: int) -> tuple[Entry, ...]:
         """The entries that show it, once ``summary.written`` has that version."""
-        gone = [{"first": a, "last": b, "shown": "hidden"} for a, b in self.hidden]
+        gone = [
+            {"first": a, "last": b, "shown": "hidden"}
+            for a, b in self.hidden
+            if (a, b) in self.ranges
+        ]
         shown = [
             {"first": a, "last": b, "shown": "summary", "summary": version}
             for a, b in self.ranges
             if (a, b) not in self.hidden
         ]
-        return (*gone, *shown)
+        within = [
+            {"first": a, "last": b, "shown": "hidden"}
+            for a, b in self.hidden
+            if (a, b) not in self.ranges
+        ]
+        return (*gone, *shown, *within)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ class Plan:
         also: The entries that go with the summary: thinking that it makes invalid.
         restore: What comes back behind the summary.
         ask: What the next request asks of the API.
+        paths: The paths that had to be changed, since a file of that name held something else.
     """
 
     policy: Policy
@@ -84,6 +85,7 @@ class Plan:
     also: tuple[Entry, ...] = ()
     restore: Restore | None = None
     ask: Ask | None = None
+    paths: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def decides(self) -> bool:
@@ -95,6 +97,16 @@ class Plan:
         """The files that should be there before anything is recorded (``saved.write``)."""
         own = [file for step in self.done for file in step.edits.files]
         return (*own, *(self.summarize.files if self.summarize else ()))
+
+    @property
+    def transcript(self) -> str | None:
+        """Where all that was seen before can be found, if a marker or a summary says so."""
+        path, _ = self.before.transcript()
+        path = self.paths.get(path, path)
+        entries = [entry for step in self.done for entry in step.edits.edits]
+        texts = [str(entry["text"]) for entry in entries if entry["shown"] == "marker"]
+        texts += [self.summarize.frame] if self.summarize else []
+        return path if any(path in text for text in texts) else None
 
     @property
     def level(self) -> Level:
@@ -169,7 +181,7 @@ class Plan:
         asked = self.summarize
         if asked is not None:
             asked = replace(asked, frame=_renamed(asked.frame, paths))
-        return replace(self, done=done, summarize=asked)
+        return replace(self, done=done, summarize=asked, paths=paths)
 
 
 @dataclass(slots=True)

@@ -24,10 +24,15 @@ from foldlog.projections.compaction.exits import EXITS
 from foldlog.projections.compaction.fields import read_fields
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.rules import KINDS, Rule
+from foldlog.projections.compaction.rules.base import TRIGGERS
 from foldlog.projections.compaction.units import UNITS, Unit
 
 DEFAULT = "adaptive"
 """The policy of who names none."""
+
+
+NOTICES = (*TRIGGERS, "saved")
+"""What a policy may have words for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,8 @@ class Settings:
         exits: The ways out when no summary is accepted, in their order: in chunks, where it was too
             long; a digest from the log; without it, as far as the other rules go.
         hooks: Shell commands ``before`` and ``after`` a summary.
+        notices: What a host says of it on stderr: a line for a summary by its trigger, and one for
+            what was ``saved``; ``{path}`` leads there.
     """
 
     name: str
@@ -69,6 +76,7 @@ class Settings:
     attempts_in: Literal["compaction", "turn"] = "compaction"
     exits: tuple[str, ...] = ()
     hooks: Mapping[str, Any] | None = None
+    notices: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,7 @@ class Policy:
             raise PolicyError(
                 f"{where}: exits: {wrong[0]!r} is none; there are {', '.join(EXITS)}."
             )
+        _check_notices(settings.notices or {}, f"{where}: notices")
         entries = data.get("rules")
         if not isinstance(entries, list) or not entries:
             raise PolicyError(f"{where}: rules: a policy has at least one [[rules]] table.")
@@ -138,6 +147,14 @@ class Policy:
         """The policy with the full content of what leaves the view in files of a folder."""
         settings = replace(self.settings, materialize=str(folder))
         return Policy(settings, self.rules, {**self.data, "materialize": str(folder)})
+
+
+def _check_notices(notices: Mapping[str, Any], where: str) -> None:
+    for name, words in notices.items():
+        if name not in NOTICES:
+            raise PolicyError(f"{where}: {name}: no such key; there are {', '.join(NOTICES)}.")
+        if not isinstance(words, str):
+            raise PolicyError(f"{where}: {name}: {words!r} is not a text.")
 
 
 @cache

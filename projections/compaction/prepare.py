@@ -17,7 +17,7 @@ from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.compaction import called
 from foldlog.projections.compaction.board import Board
 from foldlog.projections.compaction.counting import Counting
-from foldlog.projections.compaction.decision import Summarize
+from foldlog.projections.compaction.decision import Summarize, filled
 from foldlog.projections.compaction.errors import CandidateRefused
 from foldlog.projections.compaction.exits import Exits
 from foldlog.projections.compaction.hooks import Hooks, Occasion, Said
@@ -77,6 +77,16 @@ class Prepared:
     def edits(self) -> tuple[Event, ...]:
         """The ``view.edited`` events among them."""
         return tuple(event for event in self.recorded if event.type == "view.edited")
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the policy has a host say of it, a line each; for people, not for the model."""
+        words = self.plan.policy.settings.notices or {}
+        path = self.plan.transcript if words and self.recorded else None
+        summarized = any(event.type == "summary.written" for event in self.recorded)
+        told: list[str] = [self.plan.before.budget.trigger] if summarized else []
+        told += ["saved"] if path else []
+        return tuple(filled(words[name], {"path": path or ""}) for name in told if name in words)
 
 
 @dataclass(slots=True)

@@ -28,9 +28,9 @@ def _taken(lineage: Lineage, steps: Iterable[Step]) -> Iterator[Range]:
     last: Step | None = None
     for step in steps:
         begin = _places(lineage, step.parts[0].spans[0])[0]
-        end = _places(lineage, step.parts[-1].spans[0])[1]
+        end = _places(lineage, step.last.spans[0])[1]
         if last is not None and last.end == step.start:
-            begin = _places(lineage, last.parts[-1].spans[0])[1]
+            begin = _places(lineage, last.last.spans[0])[1]
         yield begin, end
         yield from (_places(lineage, span) for part in step.parts for span in part.spans)
         last = step

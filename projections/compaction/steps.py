@@ -3,6 +3,9 @@
 A cut falls between steps only. A step is a user message, an attachment, a summary or a marker; or
 an exchange with all its results, with what the harness put in between, with the exchanges of the
 same tool loop that hang on its thinking, with the results of server tools in a later reply.
+
+A real result that comes long after its call was closed as interrupted belongs to the exchange of
+its call, not to what it stands among: it goes and stays with that step, and binds nothing between.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from itertools import pairwise
 
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction.parts import Part, server_pairs, speaks
-from foldlog.projections.exchanges import bonds, loop_bonds
+from foldlog.projections.exchanges import bonds, late_results, loop_bonds
+from foldlog.projections.lineage import Range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +27,8 @@ class Step:
     Attributes:
         start: The index of its first part in the window.
         parts: Its parts, in the order of the lineage.
+        late: Results that belong to it and stand by themselves further behind.
+        reach: The index behind the last part of all.
         messages: How many messages begin in it.
         replies: How many of those the model wrote.
         open: Whether a call in it waits for its result.
@@ -33,11 +39,18 @@ class Step:
     messages: int
     replies: int
     open: bool = False
+    late: tuple[Part, ...] = ()
+    reach: int = 0
 
     @property
     def end(self) -> int:
-        """The index behind its last part."""
-        return self.start + len(self.parts)
+        """The index behind its last part, late results left aside."""
+        return self.start + len(self.parts) - len(self.late)
+
+    @property
+    def last(self) -> Part:
+        """Its last part, late results left aside."""
+        return self.parts[self.end - self.start - 1]
 
     @property
     def spoken(self) -> bool:
@@ -67,33 +80,52 @@ def steps_of(parts: Sequence[Part], numbers: Sequence[int], waiting: set[int]) -
         numbers: The message that each part belongs to.
         waiting: The versions of replies whose calls wait for their results.
     """
-    inside = bytearray(len(parts) + 1)
-    for first, last in _together(parts):
-        inside[first + 1 : last + 1] = b"\1" * (last - first)
-    borders = [at for at, within in enumerate(inside) if not within]
+    borders, away = _borders(parts)
+    late = {at for _, at in away}
     seen: set[int] = set()
     steps: list[Step] = []
     for start, end in pairwise(borders):
-        fresh = set(numbers[start:end]) - seen
+        if start in late:
+            continue
+        places = [*range(start, end), *(at for caller, at in away if start <= caller < end)]
+        own = tuple(parts[at] for at in places)
+        fresh = {numbers[at] for at in places} - seen
         seen |= fresh
-        stretch = tuple(parts[start:end])
-        is_open = any(part.version in waiting for part in stretch)
-        replies = {n for n, p in zip(numbers[start:end], stretch, strict=True) if p.is_reply}
-        steps.append(Step(start, stretch, len(fresh), len(fresh & replies), is_open))
+        replies = {numbers[at] for at in places if parts[at].is_reply}
+        is_open = any(part.version in waiting for part in own)
+        made = len(fresh), len(fresh & replies), is_open, own[end - start :], places[-1] + 1
+        steps.append(Step(start, own, *made))
     return tuple(steps)
 
 
-def _together(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
-    """From where to where parts reach that must not be divided."""
-    places: dict[int, tuple[int, int]] = {}
+def _borders(parts: Sequence[Part]) -> tuple[list[int], list[Range]]:
+    """Where steps begin and end; and the late results, each with the place of its call.
+
+    A late result that stands within another step cannot leave without it: those two are one.
+    """
+    inside = bytearray(len(parts) + 1)
+    bound, away = _together(parts)
+    while bound:
+        for first, last in bound:
+            inside[first + 1 : last + 1] = b"\1" * (last - first)
+        bound = [(first, last) for first, last in away if inside[last] or inside[last + 1]]
+        away = [pair for pair in away if pair not in bound]
+    return [at for at, within in enumerate(inside) if not within], away
+
+
+def _together(parts: Sequence[Part]) -> tuple[list[Range], list[Range]]:
+    """From where to where parts reach that must not be divided; and from calls to late results."""
+    places: dict[int, Range] = {}
     for at, part in enumerate(parts):
         first, _ = places.get(part.version, (at, at))
         places[part.version] = (first, at)
     events = list(_events(parts))
+    behind = set(late_results(events))
+    bound, away = [*places.values(), *server_pairs(parts)], list[Range]()
     for earlier, later in (*bonds(events), *loop_bonds(events)):
-        yield places[earlier][0], places[later][1]
-    yield from places.values()
-    yield from server_pairs(parts)
+        kind = away if later in behind else bound
+        kind.append((places[earlier][0], places[later][1]))
+    return bound, away
 
 
 def _events(parts: Iterable[Part]) -> Iterator[Event]:

@@ -287,7 +287,7 @@ class Window:
 
     def is_unseen(self, step: Step) -> bool:
         """Whether something in it waits for the model to read it, or for a result."""
-        return step.open or step.end > self._unread_from
+        return step.open or step.reach > self._unread_from
 
     @property
     def waits(self) -> bool:

@@ -1,7 +1,8 @@
 """Any session of an agent: turns of tool loops, as harnesses record them.
 
 Parallel calls, failed results, thinking, images, replies in several events, server tools, pins,
-attachments, rewinds, results that are still to come.
+attachments, rewinds, results that are still to come, and results that came long after their calls
+were closed as interrupted.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from foldlog.eventstore.events import Event, EventDraft
+from foldlog.projections.interrupted import interrupted
 from tests.projections.build import assistant, call, later, moved, result, state, thinking, user
 
 SIZES = st.sampled_from([3, 40, 400, 4_000, 12_000, 35_000])
@@ -42,14 +44,17 @@ class _Maker:
     def __init__(self, draw: DrawFn, model: str | None) -> None:
         self._draw = draw
         self._model = model
+        self._late: list[str] = []
         self.events: list[Event] = []
 
     def turn(self) -> None:
         """What a person says, a tool loop, and the answer."""
         self._maybe_rewind()
+        self._maybe_interrupted()
         self._say()
         for _ in range(self._draw(st.integers(0, 6))):
             self._exchange()
+            self._maybe_late()
         self._add(self._reply("That is done."))
         self._maybe_pin()
 
@@ -112,6 +117,20 @@ class _Maker:
         found = {"type": "web_search_tool_result", "tool_use_id": search, "content": []}
         self._add(self._reply("looking", asked, found))
 
+    def _maybe_interrupted(self) -> None:
+        """A call that the end of a program cut off; its real result may come later."""
+        if self.events and self._draw(st.integers(0, 5)) == 0:
+            asked = call(self._id("late"))
+            self._say()
+            self._add(self._reply(asked))
+            closed = interrupted(asked)
+            self._add(EventDraft("tool.result", closed))
+            self._late.append(asked["id"])
+
+    def _maybe_late(self) -> None:
+        if self._late and self._draw(st.booleans()):
+            self._add(result(self._late.pop(), words(400)))
+
     def _maybe_pin(self) -> None:
         if self._draw(st.integers(0, 5)) == 0:
             said = [e.version for e in self.events if e.type in ("message.user", "tool.result")]
@@ -119,6 +138,7 @@ class _Maker:
 
     def _maybe_rewind(self) -> None:
         if self.events and self._draw(st.integers(0, 7)) == 0:
+            self._late.clear()
             ends = [e.version for e in self.events if e.data.get("content") == DONE]
             self._add(moved(self._draw(st.sampled_from(ends))))
 

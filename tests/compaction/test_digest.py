@@ -100,7 +100,7 @@ def test_every_preset_names_a_prompt_that_tells_what_belongs_below_its_headings(
 
 def test_a_digest_of_a_digest_is_made_anew_from_the_log() -> None:
     first = session()
-    earlier = [*first, summary("digest", raw="x", prompt="digest@1")]
+    earlier = [*first, summary("digest", raw="x", prompt="digest@2")]
     both = [*earlier, edit(shown(1, 13, "summary", summary=14)), user("more"), *work(2)[1:]]
     text = digest(*both)
     assert "Never touch billing" in text

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from foldlog.eventstore import EventStore
+from foldlog.projections import Session, render
 from foldlog.projections.compaction import PolicyError, SummaryFailed
-from foldlog.projections.compaction.hooks import Hooks, Occasion, refuse
+from foldlog.projections.compaction.hooks import PRINTED, Hooks, Occasion, refuse
+from tests.compaction.talk import Scripted, work
 
 BEFORE = Occasion("before", "s", "proactive", "adaptive", ((1, 9),))
 AFTER = Occasion("after", "s", "person", "adaptive", ((1, 9),), summary=12)
@@ -76,6 +79,14 @@ def test_what_hooks_after_say_is_put_before_the_model() -> None:
     assert draft.data == {"kind": "hook", "content": "the tests are red"}
 
 
+def test_what_they_say_is_bounded_and_silence_is_nothing() -> None:
+    said = Hooks(before=(lambda _: "x" * (PRINTED + 1), lambda _: " \n", lambda _: None)).run(
+        BEFORE
+    )
+    assert said.texts == ("x" * PRINTED,)
+    assert said.problems == ()
+
+
 def test_a_policy_names_commands() -> None:
     hooks = Hooks.read({"before": "echo a", "after": ["echo b", "echo c"], "timeout": 5})
     assert hooks == Hooks(("echo a",), ("echo b", "echo c"), 5.0)
@@ -96,3 +107,49 @@ def test_a_policy_names_commands() -> None:
 def test_what_cannot_be_is_refused_with_its_key(data: dict[str, Any], key: str) -> None:
     with pytest.raises(PolicyError, match=f"mine.toml: {key}: "):
         Hooks.read(data, "mine.toml")
+
+
+POLICY = """
+name = "mine"
+
+[hooks]
+before = "printf 'keep the test code'"
+after = ["printf 'Run the tests first.'"]
+
+[[rules]]
+rule = "summarize"
+trigger = "60%"
+keep = "20%"
+max_tokens = 500
+"""
+
+
+class TestInAPolicyFile:
+    def test_what_they_print_is_asked_for_and_put_before_the_model(self, tmp_path: Path) -> None:
+        path = tmp_path / "mine.toml"
+        path.write_text(POLICY)
+        session, told = working(), Scripted("All is well.")
+        session.prepare(path, summarizer=told, window=12_000)
+        assert told.tasks[0].instructions == ("keep the test code",)
+        assert "Run the tests first." in str(render(session.view())["messages"])
+        (recorded,) = session.store.read("s", types=("policy.set",))
+        assert recorded.data["hooks"]["after"] == ["printf 'Run the tests first.'"]
+
+    def test_exit_code_2_refuses_and_the_view_stays(self, tmp_path: Path) -> None:
+        path = tmp_path / "mine.toml"
+        path.write_text(POLICY.replace("printf 'keep the test code'", "echo not now >&2; exit 2"))
+        session, told = working(), Scripted("All is well.")
+        before = render(session.view())
+        with pytest.raises(SummaryFailed, match="refuses the compaction: not now"):
+            session.prepare(path, summarizer=told, window=12_000)
+        assert told.tasks == []
+        assert render(session.view()) == before
+        (failed,) = session.store.read("s", types=("summary.failed",))
+        assert failed.data["reason"] == "hook"
+
+
+def working() -> Session:
+    """A session that is too long for a window of 12,000 tokens."""
+    session = Session(EventStore(":memory:"), "s")
+    session.append(*work(rounds=30, size=1_600))
+    return session

@@ -93,6 +93,8 @@ def changed(old: str, new: str) -> str:
     ("old", "new", "message"),
     [
         ('unit = "characters"', 'unit = "pounds"', "unit: 'pounds' is none; there are tokens"),
+        ('unit = "characters"', "notices = { ready = 'x' }", "notices: ready: no such key; there"),
+        ('unit = "characters"', "notices = { saved = 1 }", "notices: saved: 1 is not a text"),
         ('unit = "characters"', "colour = 1", "colour: no such key; there are name, description"),
         ('name = "mine"', "", "name: must be given"),
         ('name = "mine"', "name = 7", "name: 7 is not a text"),

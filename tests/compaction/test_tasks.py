@@ -140,6 +140,20 @@ class TestClaim:
 
 
 class TestUpdate:
+    def test_who_did_it_is_recorded_where_it_is_known(self, tasks: TaskBoard) -> None:
+        task = tasks.create("write", by="ann")
+        task = tasks.update(task, status="in_progress", by="bob")
+        tasks.complete(task)
+        events = list(tasks.store.read(tasks.session))
+        assert [event.data.get("by") for event in events] == ["ann", "bob", None]
+        assert "by" not in events[-1].data
+
+    def test_a_refusal_says_what_is_wrong(self, tasks: TaskBoard) -> None:
+        with pytest.raises(TaskRefused) as error:
+            tasks.create(" ")
+        assert error.value.why == "invalid"
+        assert str(error.value) == "a task needs a subject that says what is to be done."
+
     def test_cycles_are_refused_however_long(self, tasks: TaskBoard) -> None:
         first = tasks.create("one")
         for n in range(1, 5):

@@ -15,7 +15,9 @@ from foldlog.projections.compaction.summaries import AnthropicSummarizer
 from foldlog.projections.messages_api import check
 from tests.compaction.talk import Api, Scripted, says, too_long_over
 from tests.projections.build import call
+from tests.scenarios.agent import Agent, working
 from tests.scenarios.told import begun, events, messages, reads, results, rules, text_of
+from tests.server import Server
 
 SUMMARY = "The cause was found in f3. Next: mend it."
 
@@ -63,6 +65,41 @@ class TestPairs:
         session.tool_result("late", "built at last")
         session.prepare(summarizing(), window=12_000)
         assert results(session)["late"] == "built at last"
+
+    def test_one_that_comes_very_late_binds_nothing_in_between(self) -> None:
+        session = begun("Fix the login. Never touch the billing code.")
+        session.assistant([call("late", "Bash", command="make")])
+        session.recover()
+        session.user("Go on without it.")
+        reads(session, 30, 1_600)
+        session.tool_result("late", "built at last")
+        reads(session, 2, 1_600, name="g")
+        session.prepare(summarizing(), window=12_000)
+        assert rules(session) == ["summarize"]
+        assert valid(session)
+        assert len(results(session)) < 10
+        assert "late" not in results(session)
+
+    def test_one_that_nobody_has_read_keeps_its_call(self) -> None:
+        session = begun("Fix the login. Never touch the billing code.")
+        session.assistant([call("late", "Bash", command="make")])
+        session.recover()
+        session.user("Go on without it.")
+        reads(session, 30, 1_600)
+        session.tool_result("late", "built at last")
+        session.prepare(summarizing(), window=12_000)
+        assert rules(session) == ["summarize"]
+        assert valid(session)
+        assert results(session)["late"] == "built at last"
+
+    @pytest.mark.parametrize("keep", range(1, 8))
+    def test_a_cut_between_call_and_result(self, keep: int) -> None:
+        session = long()
+        cutting = summarizing(keep="100%", keep_events=keep)
+        session.prepare(cutting, window=12_000)
+        assert rules(session) == ["summarize"]
+        assert valid(session)
+        assert len(results(session)) >= keep // 2
 
     def test_one_orphan_that_silently_turns_compaction_off_for_ever(self) -> None:
         session = begun()
@@ -135,9 +172,16 @@ class TestCounting:
         assert session.prepared.plan.before.budget.room == 30_000
 
     @pytest.mark.parametrize(
-        ("text", "least"), [("中文" * 1_000, 1_500), ('{"a":[1,2]},' * 500, 1_800)]
+        ("text", "least"),
+        [
+            ("中文" * 1_000, 1_500),
+            ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAf" * 50, 1_200),
+            ('{"a":[1,2]},' * 500, 1_800),
+        ],
     )
-    def test_a_quarter_of_the_characters_on_chinese_and_json(self, text: str, least: int) -> None:
+    def test_a_quarter_of_the_characters_on_chinese_base64_and_json(
+        self, text: str, least: int
+    ) -> None:
         assert count(begun(text).view()).tokens >= least
 
     def test_cache_reads_counted_twice(self) -> None:
@@ -206,6 +250,18 @@ class TestKept:
         session.prepare("adaptive", window=12_000)
         assert rules(session)
         assert "base64" in str(messages(session)[-1])
+
+    @pytest.mark.parametrize("name", ["adaptive", "claude-code", "learn-claude-code"])
+    def test_thinking_blocks_that_no_longer_verify(self, api: Server, name: str) -> None:
+        """The server signs thinking together with all that stands before it."""
+        api.window = 12_000
+        api.respond = working()
+        agent = Agent(api, name, model="claude-opus-5-5")
+        for turn in range(4):
+            agent.say(f"Now do number {turn}.")
+        assert api.checks_signatures
+        assert rules(agent.session)
+        assert [request.refusal for request in api.requests if request.refusal] == []
 
     def test_a_first_user_message_dropped_because_compaction_is_registered(self) -> None:
         session = begun("The very first words.")

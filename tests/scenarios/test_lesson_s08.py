@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from foldlog.projections import Session
-from foldlog.projections.compaction import SummaryFailed
+from foldlog.projections.compaction import SummaryFailed, policy
 from tests.compaction.talk import Scripted
 from tests.scenarios.told import begun, events, messages, reads, results, rules, text_of
 
@@ -67,6 +68,40 @@ def test_over_50_000_characters_of_talk_are_summarized() -> None:
     summary = "Conversation summary (reference only):\n" + json.dumps("A story was written.")
     assert summary in text
     assert "Full transcript: foldlog:s/" in text
+
+
+def test_it_says_so_to_a_person() -> None:
+    session = long_talk()
+    session.prepare(POLICY, summarizer=Scripted("A story was written."), window=ROOM)
+    assert session.prepared is not None
+    (receipt,) = events(session, "snapshot.taken")
+    saved = f"[transcript saved: foldlog:s/{receipt.version}]"
+    assert session.prepared.notices == ("[auto compact]", saved)
+
+
+def test_it_says_so_when_the_api_refused() -> None:
+    session = long_talk()
+    session.overflowed("prompt is too long", POLICY, summarizer=Scripted("A story."), window=ROOM)
+    assert session.prepared is not None
+    assert session.prepared.notices[0] == "[reactive compact]"
+
+
+def test_it_says_where_it_saved_what_it_snipped(tmp_path: Path) -> None:
+    session = begun()
+    reads(session, 30, 10)
+    session.prepare(policy(POLICY).into(tmp_path), window=ROOM)
+    assert session.prepared is not None
+    (notice,) = session.prepared.notices
+    saved = notice.removeprefix("[transcript saved: ").removesuffix("]")
+    assert Path(saved).parent == tmp_path / ".transcripts"
+    assert Path(saved).read_text().count("\n") == 61
+
+
+def test_where_nothing_was_done_nothing_is_said() -> None:
+    session = begun()
+    session.prepare(POLICY, window=ROOM)
+    assert session.prepared is not None
+    assert session.prepared.notices == ()
 
 
 @pytest.mark.parametrize("reply", ["", " \n", "<summary></summary>"])

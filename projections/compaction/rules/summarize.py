@@ -14,6 +14,7 @@ from foldlog.projections.compaction.steps import Step
 from foldlog.projections.compaction.summaries.prompts import prompts
 from foldlog.projections.compaction.tails import Tail, reach
 from foldlog.projections.compaction.window import Window
+from foldlog.projections.lineage import Range
 
 FRAME = (
     "[{label}]\n\n{request}Summary of the earlier conversation (reference only):\n{summary}\n\n"
@@ -114,7 +115,7 @@ class SummarizeHistory(Rule):
             frame=frame,
             quoted=window.request_content if quotes else None,
             request=window.request if quotes else None,
-            hidden=ranges[:-1] if self.place == "last" else (),
+            hidden=_hidden(ranges, steps) if self.place == "last" else (),
             label=self.label,
             prompt=self.prompt,
             sections=self.sections,
@@ -239,6 +240,23 @@ class SummarizeHistory(Rule):
 def _asked(steps: Sequence[Step], first: int, last: int) -> tuple[Step, ...]:
     """The steps that end within a range: what is asked for never cuts one."""
     return tuple(step for step in steps if first <= max(step.versions) <= last)
+
+
+def _hidden(ranges: Sequence[Range], steps: Sequence[Step]) -> tuple[Range, ...]:
+    """What is hidden where the summary stands last.
+
+    All ranges but the last one that is more than late results; and the late results in that one
+    whose calls are hidden: an exchange stays in one place.
+    """
+    late = {part.version: step.parts[0].version for step in steps for part in step.late}
+    own = (span for span in ranges if any(v not in late for v in range(span[0], span[1] + 1)))
+    first, last = [*own][-1]
+    inside = [
+        (version, version)
+        for version, call in late.items()
+        if first <= version <= last and not first <= call <= last
+    ]
+    return (*(span for span in ranges if span != (first, last)), *inside)
 
 
 def _previous(steps: Sequence[Step]) -> int | None:

@@ -18,7 +18,7 @@ from foldlog.projections.compaction.summaries.salience import Said, weight
 from foldlog.projections.compaction.summaries.task import SummaryReply, SummaryTask
 from foldlog.projections.tokens import estimate
 
-NAME = "digest@1"
+NAME = "digest@2"
 """The id in place of a prompt's; the number changes when the same log would give another text."""
 
 LEAST = 40
@@ -128,8 +128,13 @@ def _constraints(facts: Facts, room: int) -> list[str]:
 
 
 def _wanted(facts: Facts) -> list[Said]:
-    """What the user said last, and first."""
-    return [facts.spoken[-1], facts.spoken[0]] if len(facts.spoken) > 1 else facts.spoken
+    """What the user said last, and first, of the whole: what of it is summarized here.
+
+    What stays verbatim elsewhere is not told again, and what was said in between is no goal.
+    """
+    ends = dict.fromkeys(words.text for words in (*facts.asked[-1:], *facts.asked[:1]))
+    told = {words.text: words for words in facts.spoken}
+    return [told[text] for text in ends if text in told]
 
 
 def _decisions(facts: Facts, room: int) -> list[str]:
