@@ -181,6 +181,15 @@ def test_what_the_user_said_elsewhere_is_the_goal_still() -> None:
     assert part(reply.text, "Goal") == '- "And tell me when it\'s done."'
 
 
+def test_what_was_said_in_between_is_no_goal() -> None:
+    """The first message and the newest stay verbatim; what is summarized lies between them."""
+    view = task_of(*session()).view
+    task = SummaryTask.of(view, [(2, 11)], prompt("adaptive"), sections=("Goal", "Constraints"))
+    text = DigestSummarizer().summarize(task).text
+    assert "staging server" not in part(text, "Goal")
+    assert "staging server" in part(text, "Constraints")
+
+
 def test_where_nobody_said_anything_the_goal_says_so() -> None:
     headings = {"sections": ("Goal", "Next"), "required": ("Goal", "Next")}
     task = task_of(assistant("Looking. " * 40), prompt=prompt("facts"), **headings)
