@@ -88,6 +88,31 @@ def test_a_late_result_of_an_old_call_was_not_read() -> None:
     assert [part.version for part in found.results if not found.seen(part)] == [4]
 
 
+CLOSED = (user("go"), assistant(call("late")), result("late", synthesized=True, is_error=True))
+
+
+def test_a_late_result_belongs_to_its_call_and_binds_nothing_in_between() -> None:
+    events = log(*CLOSED, user("on"), assistant("Yes."), result("late", "built"), user("so"))
+    assert steps(events) == [[1], [2, 3, 6], [4], [5], [7]]
+    found = seen_by(events)
+    assert found.ranges(found.steps[:2]) == ((1, 3), (6, 6))
+    assert found.ranges(found.steps[2:4]) == ((4, 5),)
+    assert sum(step.messages for step in found.steps) == found.messages
+
+
+def test_one_that_nobody_has_read_leaves_its_call_unread() -> None:
+    read = later(log(*CLOSED, user("on"), result("late", "built")), assistant("I see."))
+    assert [seen_by(read[:5]).is_unseen(step) for step in seen_by(read[:5]).steps][1]
+    assert not seen_by(read).is_unseen(seen_by(read).steps[1])
+
+
+def test_one_within_another_step_binds_the_two() -> None:
+    """The open loop hangs on the thinking that it began with; the late result stands within it."""
+    loop = (assistant(thinking(), call("a")), result("a"), result("late", "built"))
+    events = log(*CLOSED, user("on"), *loop, assistant(call("b")), result("b"))
+    assert steps(events) == [[1], [2, 3, 4, 5, 6, 7, 8, 9]]
+
+
 def test_ranges_take_what_stands_between_and_never_a_pin() -> None:
     events = log(user("a"), assistant("b"), state("plan", 1), user("c"), assistant("d"), user("e"))
     found = seen_by(events)
