@@ -108,7 +108,7 @@ def _borders(parts: Sequence[Part]) -> tuple[list[int], list[Range]]:
     while bound:
         for first, last in bound:
             inside[first + 1 : last + 1] = b"\1" * (last - first)
-        bound = [(first, last) for first, last in away if inside[last] or inside[last + 1]]
+        bound = [(first, last) for first, last in away if inside[last]]
         away = [pair for pair in away if pair not in bound]
     return [at for at, within in enumerate(inside) if not within], away
 
