@@ -173,18 +173,20 @@ class Hooks:
 
 def _shell(command: str, occasion: Occasion, timeout: float) -> tuple[int, str, str]:
     """Run a command in a group of its own, so that all of it ends with it."""
-    from foldlog.cli.agent.processes import end, environment
+    from foldlog.cli.agent.processes import CtrlCHeld, end, environment
 
-    with subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        cwd=occasion.cwd,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
+    with CtrlCHeld() as held:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            cwd=occasion.cwd,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
         try:
+            held.let_go()
             out, err = process.communicate(json.dumps(occasion.to_json()).encode(), timeout)
         except subprocess.TimeoutExpired as error:
             raise TimeoutError(f"it took longer than {timeout:g} seconds") from error

@@ -10,12 +10,15 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
+from typing import Self
 
 POLL = 0.05
 """Seconds after which a command is looked at that is silent: it may have ended, and left somebody
@@ -110,30 +113,80 @@ def run(command: Sequence[str], *, cwd: Path, timeout: float, output: Kept) -> R
         OSError: It cannot be started.
         Interrupted: Ctrl-C; the command is ended.
     """
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        timed_out, left = _follow(process, time.monotonic() + timeout, output)
-    except KeyboardInterrupt as stop:
-        raise Interrupted(output) from stop
-    finally:
-        end(process)
+    with CtrlCHeld() as held:
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            held.let_go()
+            timed_out, left = _follow(process, time.monotonic() + timeout, output)
+        except KeyboardInterrupt as stop:
+            _take_rest(process, output)
+            raise Interrupted(output) from stop
+        finally:
+            end(process)
     return Ran(process.returncode, output, timed_out, left)
+
+
+class CtrlCHeld:
+    """Ctrl-C waits until there is somebody who can end the command.
+
+    A command may run for long before ``Popen`` returns, on a busy machine. A Ctrl-C in between
+    would leave it running, and nobody would know which one it is.
+    """
+
+    def __init__(self) -> None:
+        self._before: Callable[[int, FrameType | None], object] | None = None
+        self._came: tuple[int, FrameType | None] | None = None
+
+    def __enter__(self) -> Self:
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is threading.main_thread() and callable(before):
+            self._before = before
+            signal.signal(signal.SIGINT, self._come)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Let it come again; one that came meanwhile comes now.
+
+        Raises:
+            KeyboardInterrupt: It came.
+        """
+        before, self._before = self._before, None
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+            if self._came is not None:
+                before(*self._came)
+
+    def _come(self, number: int, frame: FrameType | None) -> None:
+        self._came = (number, frame)
+
+
+def _take_rest(process: subprocess.Popen[bytes], output: Kept) -> None:
+    """Take up what was printed and not read yet: no more than a pipe holds, and without waiting."""
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    with suppress(BlockingIOError):
+        output.add(os.read(process.stdout.fileno(), CHUNK))
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End a command and whatever else is in its group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    if process.stdout is not None:
-        process.stdout.close()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(BrokenPipeError):
+                pipe.close()
     process.wait()
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,6 +114,22 @@ class TestEndsAllThatACommandStarted:
     def test_a_process_that_only_finishes_its_output_may(self, hands: Hands) -> None:
         assert hands.text("bash", command="(echo late) & true").startswith("late\n")
 
+    def test_at_ctrl_c_while_it_starts(self, hands: Hands) -> None:
+        started = list[int]()
+
+        class Interrupted(subprocess.Popen[bytes]):
+            def __init__(self, *arguments: Any, **more: Any) -> None:
+                super().__init__(*arguments, **more)
+                started.append(self.pid)
+                signal.raise_signal(signal.SIGINT)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(subprocess, "Popen", Interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                hands.call("bash", command="sleep 1000")
+        assert has_ended(started[0])
+        assert "may have run in part" in hands.events("tool.result")[0]["content"]
+
     def test_at_ctrl_c_and_the_log_says_so(self, tmp_path: Path) -> None:
         program = tmp_path / "program.py"
         program.write_text(
@@ -126,7 +143,7 @@ class TestEndsAllThatACommandStarted:
 
                 session = Session(EventStore(sys.argv[1]), "s")
                 session.user("Do it.")
-                command = f"(sleep 1000 & echo $! > {sys.argv[2]}; wait) & echo begun; echo; wait"
+                command = f"echo begun; (sleep 1000 & echo $! > {sys.argv[2]}; wait) & wait"
                 call = {"type": "tool_use", "id": "a", "name": "bash"}
                 call["input"] = {"command": command}
                 session.assistant([call])
