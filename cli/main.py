@@ -53,6 +53,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Let a model look back": {
         "mcp": ("mcp", "Serve recall to an MCP client, over stdin and stdout."),
     },
+    "Work with an agent": {
+        "chat": ("chat", "Talk with the reference agent; every step is recorded."),
+        "resume": ("chat", "Go on with a session, from wherever it was killed."),
+    },
     "Keep order": {
         "tasks": ("compaction", "Show the task board of a session."),
         "rename": ("sessions", "Give a session another title."),

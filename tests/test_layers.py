@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 LIBRARIES = {
     "eventstore": {"orjson", "pluggy", "pytest", "sqlite_utils", "zstandard"},
     "projections": {"anthropic", "anyio", "genai_prices", "httpx2"},
-    "cli": {"click", "jsonschema", "mcp", "orjson", "rich"},
+    "cli": {"anthropic", "click", "httpx2", "jsonschema", "mcp", "orjson", "rich"},
 }
 """What each layer may import from outside, the standard library apart; pytest is for the classes
 that eventstore publishes for tests."""

@@ -4,6 +4,7 @@ Each function prints Markdown. ``make docs`` writes the pages anew; ``make lint`
 does not say what the program says.
 """
 
+from docs.generate.agent import script_format, scripted_session, slash_commands
 from docs.generate.backends import conformance, conformance_example, protocol
 from docs.generate.command_line import commands
 from docs.generate.compaction import preset, presets, rule_kinds, settings
@@ -28,6 +29,9 @@ __all__ = [
     "reference",
     "repairs",
     "rule_kinds",
+    "script_format",
+    "scripted_session",
     "settings",
+    "slash_commands",
     "sql_functions",
 ]

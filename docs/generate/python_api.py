@@ -35,4 +35,5 @@ def _errors() -> list[type[FoldlogError]]:
     found = [FoldlogError]
     for error in found:
         found.extend(error.__subclasses__())
+    found = [error for error in found if not error.__module__.startswith("foldlog.cli")]
     return sorted(found, key=lambda error: (error is not FoldlogError, error.__name__))

@@ -24,7 +24,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FORMAT = (ROOT / "docs" / "event-format.md").read_text(encoding="utf-8")
 
 KINDS = "session system tools message tool permission attachment state request view summary task"
-TYPE = re.compile(rf"({'|'.join(KINDS.split())}|snapshot|head|policy|content|source)\.[a-z_]+")
+TYPE = re.compile(rf"({'|'.join(KINDS.split())}|snapshot|head|policy|content|source|turn)\.[a-z_]+")
 """What the name of an event type looks like."""
 
 

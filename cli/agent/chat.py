@@ -1,0 +1,158 @@
+"""A conversation with the agent: in lines, from a terminal or a pipe, or a single prompt."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Self
+
+from foldlog.cli.agent import slash
+from foldlog.cli.agent.display import answer_of
+from foldlog.cli.agent.loop import Agent
+from foldlog.cli.agent.setup import Setup
+from foldlog.cli.agent.turns import newest, owes
+from foldlog.cli.ending import told
+from foldlog.cli.output import note, on_terminal, print_bytes, print_lines, styled
+from foldlog.cli.safe import safe
+from foldlog.eventstore import EventStore, FoldlogError
+from foldlog.projections import Session
+
+HOLDER = "foldlog chat"
+"""What others are told who ask for the same session."""
+
+
+class Chat:
+    """A session that is held for a conversation, and the agent that works on it.
+
+    Attributes:
+        store: Where it is kept.
+        setup: How its agent is made.
+        agent: The agent.
+    """
+
+    agent: Agent
+
+    def __init__(self, store: EventStore, setup: Setup) -> None:
+        self.store = store
+        self.setup = setup
+        self._held = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._held.close()
+
+    @property
+    def where(self) -> str:
+        """The store, as the commands are told of it."""
+        return str(self.store.path)
+
+    def open(self, session: str) -> None:
+        """Hold a session, and close what a crash left open in it.
+
+        Raises:
+            SessionHeld: Another program has it.
+        """
+        with ExitStack() as held:
+            held.enter_context(self.store.lease(session, holder=HOLDER))
+            agent = self.setup.agent(Session(self.store, session))
+            self._held.close()
+            self._held = held.pop_all()
+        self.agent = agent
+
+    def set_policy(self, name: str) -> None:
+        """Prepare views by another policy from now on.
+
+        Raises:
+            PolicyError: There is no such policy, or it says what cannot be.
+        """
+        setup = replace(self.setup, policy=name)
+        setup.check()
+        self.setup = setup
+        self.agent = self.setup.agent(self.agent.session)
+
+    # -- turns -------------------------------------------------------------------------------
+
+    def say(self, prompt: str) -> None:
+        """One turn."""
+        self.setup.begin(self.agent.session, self.agent.executor)
+        self.agent.say(prompt)
+
+    def finish(self) -> None:
+        """Go on with a turn that has no end."""
+        session = self.agent.session
+        if session.version and owes(session.view()):
+            note("The last turn has no end: it goes on.")
+            self.agent.go_on()
+
+    def answer(self) -> None:
+        """Print the newest reply: as it is, or made safe for a terminal."""
+        event = newest(self.agent.session.view())
+        text = answer_of(event) if event and event.type == "message.assistant" else ""
+        if on_terminal():
+            print_lines([safe(text)])
+        else:
+            print_bytes([text.encode(errors="backslashreplace"), b"\n"])
+
+    # -- the conversation --------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Take prompts and slash commands until somebody leaves."""
+        asked_before = False
+        while True:
+            try:
+                line = _line()
+                asked_before = False
+                self._take(line)
+            except EOFError:
+                break
+            except KeyboardInterrupt:
+                if asked_before:
+                    break
+                asked_before = True
+                print()
+                note("Stopped. Ctrl-C once more, or Ctrl-D, leaves.")
+        if self.agent.session.version:
+            note(f"`foldlog resume {self.agent.session.id}` goes on.")
+
+    def _take(self, line: str) -> None:
+        """A prompt or a slash command. What fails is told to a person, and raised in a pipe."""
+        if line.startswith("/"):
+            slash.run(line, self)
+        elif line.strip():
+            try:
+                self.say(line)
+            except FoldlogError as error:
+                if not is_interactive():
+                    raise
+                told(error)
+
+
+def is_interactive() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty()
+
+
+def _line() -> str:
+    """What a person types; a line that ends in a backslash goes on in the next one."""
+    if not is_interactive():
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        return line.rstrip("\n")
+    line = input(_prompt("> "))
+    while line.endswith("\\"):
+        line = line[:-1] + "\n" + input(_prompt("… "))
+    return line
+
+
+def _prompt(text: str) -> str:
+    """A prompt; readline, which gives a history and keys, is told what in it takes no room."""
+    try:
+        import readline  # noqa: F401
+    except ImportError:
+        return text
+    return re.sub(r"(\x1b\[[0-9;]*m)", "\x01\\1\x02", styled(text, fg="green", bold=True))

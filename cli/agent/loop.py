@@ -1,0 +1,142 @@
+"""The loop of an agent, on one screen.
+
+    agent.say("Fix the failing tests")
+
+A turn is what a person says, then requests and calls until a reply calls nothing. What is open and
+whether the model owes a reply is read from the log each time, nothing of it is kept in memory: so a
+session that was killed anywhere goes on with ``go_on``. Requests and replies are recorded by the
+middleware beneath the SDK, results by the executor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from foldlog.cli.agent.display import Display
+from foldlog.cli.agent.models import Model, RequestFailed, said, told
+from foldlog.cli.agent.spending import Spending
+from foldlog.cli.agent.turns import is_broken, leave_broken, owes, stop
+from foldlog.projections import Session
+from foldlog.projections.compaction.windows import window_of
+from foldlog.projections.render import open_calls
+
+if TYPE_CHECKING:
+    from foldlog.cli.agent.executor import Executor
+
+MAX_TOKENS = 16_000
+"""The longest reply in tokens (chosen: long enough for a file, short enough to reserve)."""
+
+THINKS = 1_000_000
+"""Models with such a window, those from 4.6 on, think as much as a request needs when asked to."""
+
+TRIES = 3
+"""How often a reply is asked for whose stream breaks off (chosen)."""
+
+
+@dataclass
+class Agent:
+    """A session that a model works on.
+
+    Attributes:
+        session: Its session.
+        model: Who answers.
+        executor: Who runs its calls.
+        display: Who shows what happens.
+        spending: What it may cost.
+        known: How its views are prepared, as ``Session.middleware`` takes it.
+        max_tokens: The longest reply in tokens.
+    """
+
+    session: Session
+    model: Model
+    executor: Executor
+    display: Display
+    spending: Spending = field(default_factory=Spending)
+    known: dict[str, Any] = field(default_factory=dict)
+    max_tokens: int = MAX_TOKENS
+
+    def __post_init__(self) -> None:
+        self._client = self.model.client(self.session).with_middleware(
+            self.session.middleware(**self.known)
+        )
+        self._told = self.session.version
+
+    def say(self, prompt: str) -> None:
+        """One turn: what a person says, until the model has nothing more to do."""
+        self.take_up()
+        self.session.user(prompt)
+        self.go_on()
+
+    def take_up(self) -> None:
+        """Close what a crash left: a reply that broke off is left behind, open calls are closed."""
+        leave_broken(self.session)
+        self.session.recover()
+
+    def go_on(self) -> None:
+        """Run the calls that are open, ask for the reply that is owed, until neither is left."""
+        try:
+            while True:
+                for call in open_calls(self.session.view()):
+                    self._run(call.block)
+                if not owes(self.session.view()):
+                    return
+                self._ask()
+        except KeyboardInterrupt:
+            self.display.close()
+            stop(self.session, self.executor)
+            raise
+
+    def _run(self, call: Mapping[str, Any]) -> None:
+        self.display.call(call)
+        self.display.result(self.executor.run(call))
+
+    def _ask(self) -> None:
+        """Ask for a reply; one that breaks off is left behind and asked for again."""
+        import anthropic
+
+        problem = None
+        for _ in range(TRIES):
+            self.spending.check(self.session.store, self.display.note)
+            try:
+                problem = self._streamed()
+            except anthropic.APIError as error:
+                raise RequestFailed(told(error)) from error
+            if problem is None:
+                return
+            self.display.note(f"The reply broke off: {problem}")
+            leave_broken(self.session)
+        raise RequestFailed(f"the reply broke off {TRIES} times, at last: {problem}. Try again.")
+
+    def _streamed(self) -> str | None:
+        """Show a reply as it comes; why it broke off, None where it came whole."""
+        import anthropic
+        import httpx2
+
+        shown = self.session.render(model=self.model.name)
+        request = {name: value for name, value in shown.items() if value is not None}
+        if window_of(self.model.name).tokens >= THINKS:
+            request["thinking"] = {"type": "adaptive"}
+        problem = None
+        with self._client.messages.stream(
+            model=self.model.name,
+            max_tokens=self.max_tokens,
+            cache_control={"type": "ephemeral"},
+            **request,
+        ) as stream:
+            self.tell_edits()
+            try:
+                for event in stream:
+                    self.display.streamed(event)
+            except (anthropic.APIError, httpx2.HTTPError) as error:
+                problem = said(error)
+        self.display.close()
+        return problem or ("it has no end" if is_broken(self.session.view()) else None)
+
+    def tell_edits(self) -> None:
+        """Tell how the view was made smaller for this request."""
+        edits = self.session.store.read(self.session.id, after=self._told, types=("view.edited",))
+        for event in edits:
+            self.display.edited(event)
+        self._told = self.session.version

@@ -1,0 +1,81 @@
+"""Where a turn stands, folded from the log: whether the model owes a reply, and what broke off.
+
+A turn begins with what a person says and ends with a reply that calls nothing. A person who stops
+one is recorded as ``turn.stopped``; a crash records nothing, so that a turn without its end is one
+to go on with.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from foldlog.eventstore import Event, EventDraft
+from foldlog.projections import Session
+from foldlog.projections.render import open_calls
+from foldlog.projections.view import View
+
+if TYPE_CHECKING:
+    from foldlog.cli.agent.executor import Executor
+
+STARTED = "tool.started"
+STOPPED = "turn.stopped"
+
+REPLY = "message.assistant"
+SPOKEN = ("message.user", REPLY, "tool.result", STOPPED)
+"""What tells where a turn stands."""
+
+BACK = 64
+"""How many versions are looked at together, from the end of the lineage backwards."""
+
+
+def newest(view: View) -> Event | None:
+    """The last event of the lineage that tells where the turn stands."""
+    for first, last in reversed(view.lineage):
+        for end in range(last, first - 1, -BACK):
+            for event in reversed(list(view.load([(max(first, end - BACK + 1), end)]))):
+                if event.type in SPOKEN:
+                    return event
+    return None
+
+
+def owes(view: View) -> bool:
+    """Whether the model has still to reply: to what a person said, to results, or in full."""
+    event = newest(view)
+    if event is None or event.type == STOPPED:
+        return False
+    if event.type == REPLY:
+        return bool(event.data.get("partial")) or event.data.get("stop_reason") == "pause_turn"
+    return True
+
+
+def is_broken(view: View) -> bool:
+    """Whether the newest reply broke off, and nobody stopped it."""
+    event = newest(view)
+    return event is not None and event.type == REPLY and bool(event.data.get("partial"))
+
+
+def leave_broken(session: Session) -> None:
+    """Leave behind a reply that broke off, so that it is asked for again.
+
+    It stays in the log; what was compacted stays compacted.
+    """
+    view = session.view()
+    event = newest(view)
+    if event is None or not is_broken(view):
+        return
+    at = view.layout.lineage.place(event.version) or 0
+    before = next(islice(view.layout.lineage, at - 1, None)) if at else 0
+    session.rewind(before, keep_edits=True)
+
+
+def stop(session: Session, executor: Executor, by: str = "user") -> None:
+    """Record that a turn was stopped, and close its calls: those that never began did not run."""
+    view = session.view()  # with what was recorded while the stop came in
+    events = session.store.read(session.id, types=(STARTED,))
+    begun = {event.data.get("tool_use_id") for event in events}
+    for call in open_calls(view):
+        if call.id not in begun:
+            executor.skip(call.block)
+    session.recover()
+    session.append(EventDraft(STOPPED, {"by": by}))

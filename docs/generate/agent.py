@@ -1,0 +1,85 @@
+"""The generated parts of docs/agent.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import dedent
+
+from docs.generate.markdown import fence, table
+
+ROOT = Path(__file__).parents[2]
+
+SCRIPT = """
+model = "claude-opus-5-5"
+
+[[reply]]
+text = "I look."
+calls = [
+    { name = "bash", input = { command = "echo one two" } },
+    { name = "bash", input = { command = "rm -rf /" } },
+]
+
+[[reply]]
+errors = ["overloaded"]
+text = "They are one and two."
+"""
+
+COMMANDS = (
+    "foldlog chat -p 'What are the words?' --model scripted:words.toml --allow 'bash(echo *)'",
+    "foldlog log last --type tool.result",
+    "foldlog verify last --views",
+)
+
+VARIES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64}")
+"""Times, ids and digests."""
+
+
+def slash_commands() -> None:
+    """What can be said to the agent itself."""
+    slash = import_module("foldlog.cli.agent.slash")
+    table(("", ""), *((f"`{usage}`", meaning) for usage, meaning in slash.HELP.items()))
+
+
+def script_format() -> None:
+    """The format of a script, in the words of the module that plays it."""
+    module = import_module("foldlog.cli.agent.scripted")
+    shown = re.search(r"^    model = .*?(?=^\S)", module.__doc__ or "", re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    fence(dedent(shown[0]), "toml")
+
+
+def scripted_session() -> None:
+    """A session that is played from a script, as it is printed."""
+    fence(SCRIPT, "toml")
+    with TemporaryDirectory() as folder:
+        Path(folder, "words.toml").write_text(SCRIPT, encoding="utf-8")
+        said = [line for command in COMMANDS for line in (f"$ {command}", _run(command, folder))]
+    fence(VARIES.sub("…", "\n".join(said)))
+
+
+def _run(command: str, folder: str) -> str:
+    """What a command prints in a folder, what it notes included."""
+    import shlex
+
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")},
+        "FOLDLOG_DB": str(Path(folder, "sessions.db")),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "foldlog", *shlex.split(command)[1:]],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=True,
+    )
+    return done.stdout

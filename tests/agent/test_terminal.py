@@ -1,0 +1,191 @@
+"""The agent on a real terminal: permission, Ctrl-C, and leaving."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foldlog.eventstore import EventStore
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
+
+ROOT = Path(__file__).parents[2]
+
+PATIENCE = 60.0
+"""Seconds until something that does not come is missed."""
+
+
+class Terminal:
+    """A program whose terminal is ours."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        import pty
+
+        known = {k: v for k, v in os.environ.items() if not k.startswith("ANTHROPIC")}
+        known |= {"FOLDLOG_DB": str(folder / "s.db"), "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+        self.pid, self._end = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            command = [sys.executable, "-m", "foldlog", *arguments]
+            os.execve(sys.executable, command, {**known, "NO_COLOR": "1", "INPUTRC": "/dev/null"})
+        self.shown = ""
+
+    def until(self, words: str) -> str:
+        """What is shown until these words are, them included."""
+        deadline = time.monotonic() + PATIENCE
+        while words not in self.shown:
+            ready, _, _ = select.select([self._end], [], [], 1)
+            assert time.monotonic() < deadline, (words, self.shown)
+            self.shown += self._read() if ready else ""
+        before, found, self.shown = self.shown.partition(words)
+        return before + found
+
+    def type(self, text: str) -> None:
+        os.write(self._end, text.encode())
+
+    def code(self) -> int:
+        """The exit code, once it has ended."""
+        try:
+            while self._read():
+                pass
+        except OSError:
+            pass  # Linux tells so that the other end is closed
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def close(self) -> None:
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
+        os.close(self._end)
+
+    def _read(self) -> str:
+        return os.read(self._end, 65536).decode(errors="replace")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Any]:
+    terminals = []
+
+    def open(*arguments: str) -> Terminal:
+        terminals.append(Terminal(tmp_path, *arguments))
+        return terminals[-1]
+
+    yield open
+    for terminal in terminals:
+        terminal.close()
+
+
+def script(folder: Path, *replies: dict[str, Any]) -> str:
+    (folder / "script.json").write_text(json.dumps({"reply": replies}))
+    return "scripted:script.json"
+
+
+def bash(command: str) -> dict[str, Any]:
+    return {"name": "bash", "input": {"command": command}}
+
+
+def data(folder: Path, type: str) -> list[dict[str, Any]]:
+    with EventStore(folder / "s.db") as store:
+        (info,) = store.sessions()
+        return [dict(event.data) for event in store.read(info.session, types=[type])]
+
+
+def test_permission_is_asked_for_and_remembered(tmp_path: Path, opened: Any) -> None:
+    model = script(
+        tmp_path,
+        {"text": "I \x1b[31mlook.", "calls": [bash("git status")]},
+        {"calls": [bash("git status --short"), bash("rm x")]},
+        {"text": "Done."},
+    )
+    terminal = opened("chat", "--model", model)
+    terminal.until("> ")
+    terminal.type("look\n")
+    asked = terminal.until("? (it runs a command)")
+    assert "I \\x1b[31mlook." in asked
+    assert "always: bash(git status *)" in terminal.until("never: bash(git status)\r\n? ")
+    terminal.type("2\n")
+    assert "rm x" in terminal.until("never: bash(rm x)\r\n? ")
+    terminal.type("n keep it\n")
+    terminal.until("Done.")
+    terminal.until("> ")
+    terminal.type("\x04")
+    assert "foldlog resume" in terminal.until("goes on.")
+    assert terminal.code() == 0
+    decided = data(tmp_path, "permission.decided")
+    assert [(d["decision"], d["scope"], d["by"]) for d in decided] == [
+        ("allow", "always", "person"),
+        ("allow", "once", "earlier"),
+        ("deny", "once", "person"),
+    ]
+    assert "keep it" in data(tmp_path, "tool.result")[-1]["content"]
+
+
+def test_ctrl_c_kills_the_tool_and_the_next_turn_works(tmp_path: Path, opened: Any) -> None:
+    running = "echo $$ > pid; sleep 600"
+    model = script(tmp_path, {"calls": [bash(running), bash("echo never")]}, {"text": "Now I see."})
+    terminal = opened("chat", "--model", model, "--allow", "bash")
+    terminal.until("> ")
+    terminal.type("look\n")
+    terminal.until("sleep 600)")
+    pid = tool_pid(tmp_path)
+    terminal.type("\x03")
+    terminal.until("Stopped.")
+    terminal.until("> ")
+    wait_for(lambda: not runs(pid))
+    terminal.type("go on\n")
+    terminal.until("Now I see.")
+    terminal.until("> ")
+    terminal.type("\x03")
+    terminal.until("Ctrl-C once more")
+    terminal.until("> ")
+    terminal.type("\x03")
+    assert terminal.code() == 0
+    stopped, skipped = (d["content"] for d in data(tmp_path, "tool.result"))
+    assert "stopped this call" in stopped
+    assert "did not run" in skipped
+    assert data(tmp_path, "turn.stopped") == [{"by": "user"}]
+
+
+def test_ctrl_c_while_asked_stops_the_turn(tmp_path: Path, opened: Any) -> None:
+    terminal = opened("chat", "--model", script(tmp_path, {"calls": [bash("rm x")]}))
+    terminal.until("> ")
+    terminal.type("look\n")
+    terminal.until("never: bash(rm x)\r\n? ")
+    terminal.type("\x03")
+    terminal.until("Stopped.")
+    terminal.until("> ")
+    terminal.type("/quit\n")
+    assert terminal.code() == 0
+    assert "did not run" in data(tmp_path, "tool.result")[0]["content"]
+
+
+def tool_pid(folder: Path) -> int:
+    """The process of the tool, once it has told."""
+    told = folder / "pid"
+    wait_for(lambda: told.exists() and bool(told.read_text().strip()))
+    return int(told.read_text())
+
+
+def runs(pid: int) -> bool:
+    """Whether a process runs; one that is dead and that nobody has asked about does not."""
+    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return shown.stdout.strip()[:1] not in ("", "Z")
+
+
+def wait_for(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline
+        select.select([], [], [], 0.01)
