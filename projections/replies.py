@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from foldlog.eventstore.events import Json
-from foldlog.projections.blocks import CALLS, blocks, call_id, is_server_result, kind
+from foldlog.projections.blocks import CALL, CALLS, blocks, call_id, is_server_result, kind
 from foldlog.projections.items import Item
 
 BETWEEN = frozenset({"result", "attachment"})
@@ -74,14 +74,17 @@ def waiting(items: list[Item]) -> list[Call]:
     """The calls of the newest reply that wait for their results, in items that are joined.
 
     Once the user has spoken behind it, or another reply has followed, a call waits no more: it was
-    never answered. Calls of server tools are among them; the API answers those.
+    never answered. Calls of server tools are among them; the API answers those, while nothing but
+    results stands behind.
     """
     reply, before = _newest_reply(items)
+    behind = items[len(before) + len(reply) :]
+    kinds = {CALL} if any(item.kind != "result" for item in behind) else CALLS
     calls = {
         call: Call(item.version, call, block)
         for item in reversed(reply)
         for block in reversed(blocks(item.content))
-        if kind(block) in CALLS and (call := call_id(block))
+        if kind(block) in kinds and (call := call_id(block))
     }
     if not calls:
         return []

@@ -148,6 +148,13 @@ class TestCalls:
         assert messages[1] == ("assistant", [text("A1")])
         assert found == [("unanswered_call", 2)]
 
+    def test_call_of_a_server_tool_with_more_than_results_behind_it(self) -> None:
+        search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+        plan = EventDraft("attachment.added", {"kind": "plan", "content": "P"})
+        messages, found = mended(user("U1"), assistant("A1", search), plan)
+        assert messages == [("user", "U1"), ("assistant", [text("A1")]), ("user", "P")]
+        assert found == [("unanswered_call", 2)]
+
     def test_server_tools_are_paired_across_replies(self) -> None:
         search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
         hits = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
