@@ -22,6 +22,7 @@ PARTS = (
     "import",
     "fold",
     "prepare",
+    "proxy",
 )
 
 

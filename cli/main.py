@@ -23,6 +23,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("importing", "Import transcripts of other programs."),
         "export": ("exporting", "Write a session as Markdown, JSON Lines or a transcript."),
         "backup": ("exporting", "Copy the store while others write to it."),
+        "proxy": ("proxy", "Record any harness: HTTP in front of the Messages API."),
     },
     "Look at what happened": {
         "sessions": ("sessions", "List the sessions, the one used last first."),

@@ -1,0 +1,111 @@
+"""The recording proxy."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import click
+
+from foldlog.cli.ending import INTERRUPTED
+from foldlog.cli.output import note, say
+from foldlog.cli.stores import creating
+
+UPSTREAM = "https://api.anthropic.com"
+
+PORT = 4141
+"""Where it listens unless told: nothing else is known to."""
+
+INSTALL = (
+    "the proxy needs aiohttp, which is not installed. Run `pip install 'foldlog[proxy]'`, or"
+    " install aiohttp beside foldlog."
+)
+
+
+class Address(click.ParamType[str]):
+    """The address of an API: http or https, a path is welcome; no name and password in it."""
+
+    name = "url"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            parts = urlsplit(value)
+            good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+        except ValueError:
+            good = None
+        if not good or parts.query or parts.fragment or not value.isascii():
+            self.fail(f"{value!r} is not the address of an API, such as {UPSTREAM}", param, ctx)
+        if "@" in parts.netloc:
+            self.fail("credentials belong into the client's headers, not here", param, ctx)
+        return value
+
+
+@click.command()
+@click.option(
+    "--upstream", type=Address(), default=UPSTREAM, show_default=True, help="The API to record."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Where to listen; 0 for any port that is free.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--remote", is_flag=True, help="Let other machines in, if --host does.")
+@click.option("--policy", metavar="NAME", help="Send the views of this policy; without, observe.")
+@click.option("--session", metavar="S", help="Record everything in this session.")
+@click.option("--title", metavar="T", help="The title of sessions that begin here.")
+@click.pass_obj
+def proxy_command(
+    where: str | None,
+    upstream: str,
+    port: int,
+    host: str,
+    remote: bool,
+    policy: str | None,
+    session: str | None,
+    title: str | None,
+) -> None:
+    """Record any harness: HTTP in front of the Messages API.
+
+    Point ANTHROPIC_BASE_URL at it. What a harness sends and gets is passed on as it is; its
+    sessions are recorded, its credentials never. Stop it with Ctrl-C.
+    """
+    import asyncio
+
+    try:
+        import aiohttp  # noqa: F401
+    except ImportError:
+        raise click.ClickException(INSTALL) from None
+    from foldlog.cli.proxy.desk import Desk
+    from foldlog.cli.proxy.guard import is_loopback
+    from foldlog.cli.proxy.running import serve
+    from foldlog.cli.proxy.server import Proxy, Upstream
+    from foldlog.eventstore import SessionNotFound
+
+    if not remote and not is_loopback(host):
+        raise click.UsageError(
+            f"{host} can be reached by other machines. Say --remote if they may use the proxy."
+        )
+    if policy is not None:
+        from foldlog.projections.compaction.policy import policy as found
+
+        found(policy)  # refused before anything is sent
+
+    with creating(where) as store:
+        if session is not None:
+            with suppress(SessionNotFound):  # otherwise it begins here
+                session = store.find_session(session)
+        desk = Desk(store, session=session, title=title, policy=policy, tell=note)
+
+        def ready(address: str) -> None:
+            mode = "observing" if policy is None else f"sending the views of policy {policy}"
+            say(f"Recording into {store.path}, {mode}; upstream is {upstream}.")
+            say(f"ANTHROPIC_BASE_URL={address}")
+
+        proxy = Proxy(Upstream(upstream), desk, remote=remote)
+        stopped = asyncio.run(serve(proxy, host, port, ready))
+    if stopped == signal.SIGINT:
+        raise SystemExit(INTERRUPTED)

@@ -1,0 +1,38 @@
+"""Errors that the proxy itself answers with, in the API's form; and what it reads in bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from foldlog.eventstore.codec import dumps, loads
+
+TYPES = {
+    400: "invalid_request_error",
+    403: "permission_error",
+    413: "request_too_large",
+}
+"""The API's name for what a status means; ``api_error`` for the others."""
+
+
+def error_body(status: int, message: str) -> bytes:
+    """An error as the API sends it; the message tells that it comes from here."""
+    error = {"type": TYPES.get(status, "api_error"), "message": f"foldlog proxy: {message}"}
+    return dumps({"type": "error", "error": error, "request_id": None})
+
+
+def json_object(body: bytes) -> dict[str, Any] | None:
+    """The JSON object that a body is; None for anything else."""
+    try:
+        value = loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def is_request(body: Mapping[str, Any] | None) -> bool:
+    """Whether a body asks for a message: the API refuses anything else before a model sees it."""
+    messages = body.get("messages") if body else None
+    return isinstance(messages, list) and all(
+        isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages
+    )

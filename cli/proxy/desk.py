@@ -1,0 +1,260 @@
+"""Where requests and replies are recorded: one thread, so that everything has one order.
+
+A request is recorded before it is sent, a reply before the client has the end of it. SQLite has one
+writer anyway; with one thread the next request of a session never overtakes the reply before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from foldlog.cli.proxy.answers import json_object
+from foldlog.cli.proxy.grouping import Conversations, Place, Said, Sender, new_session, sender
+from foldlog.eventstore import EventDraft, EventStore, FoldlogError
+from foldlog.projections import Session, open_view
+from foldlog.projections.blocks import content_of, plain_text
+from foldlog.projections.render import open_calls
+
+if TYPE_CHECKING:
+    from foldlog.projections.live.outgoing import Outgoing, Reading
+    from foldlog.projections.live.recording import Recording
+    from foldlog.projections.view import View
+
+T = TypeVar("T")
+Body = dict[str, Any]
+
+ATTEMPT = "x-stainless-retry-count"
+"""Anthropic's SDKs tell in it how often a request was sent before."""
+
+RECALLED = 20
+"""How many sessions with the same beginning are looked through for one that a list goes on from."""
+
+SAID = ("message.user", "message.assistant", "tool.result")
+
+
+class Desk:
+    """Records what passes, and says what is to be sent.
+
+    Args:
+        store: Where it is recorded.
+        session: The one session of all requests; None for each its own.
+        title: The title of sessions that begin here.
+        policy: Manage views by this policy; None to observe only.
+        tell: Told in a line what a person should know.
+        more: What else a ``Recording`` is to know.
+    """
+
+    def __init__(
+        self,
+        store: EventStore,
+        *,
+        session: str | None = None,
+        title: str | None = None,
+        policy: str | None = None,
+        tell: Callable[[str], None],
+        **more: Any,
+    ) -> None:
+        self.tell = tell
+        self.conversations = Conversations()
+        self._store = store
+        self._session = session
+        self._title = title
+        self._policy = policy
+        self._more = more
+        self._recordings: dict[str, Recording] = {}
+        self._thread = ThreadPoolExecutor(1, "recording")
+
+    def soon(self, work: Callable[[], T]) -> Future[T]:
+        """Do some work in the thread of this desk, behind all that was given before."""
+        return self._thread.submit(work)
+
+    def close(self) -> None:
+        """Finish what was given, and take no more."""
+        self._thread.shutdown(wait=True)
+
+    # -- in the desk's thread ----------------------------------------------------------------
+
+    def begin(self, headers: Mapping[str, str], body: Body, betas: frozenset[str]) -> Ticket:
+        """Record a request that is about to be sent.
+
+        Raises:
+            FoldlogError: It cannot be recorded.
+        """
+        attempt = _number(headers.get(ATTEMPT))
+        who = sender(headers, body)
+        named = self._session or who.session
+        said = None if named else Said(body["messages"])
+        place = self._place(who, said, again=attempt > 0) if said else who.place(str(named))
+        recording = self._recording(place, body)
+        _caught_up(recording.session)
+        outgoing = recording.begin(body, betas=betas, attempt=attempt)
+        if said is not None:
+            self.conversations.sent(said, place.session)
+        return Ticket(self, place.session, said, outgoing)
+
+    def _place(self, who: Sender, said: Said, *, again: bool) -> Place:
+        """Where a request belongs that names no session."""
+        known = self.conversations.find(said, again=again) or self._recalled(said)
+        return Place(known or new_session(), {**who.origin, "opening": said.opening})
+
+    def _recalled(self, said: Said) -> str | None:
+        """The session of an earlier run that a list goes on from."""
+        if not said.replied:
+            return None
+        known = (
+            info.session
+            for info in self._store.sessions()
+            if isinstance(info.origin, dict) and info.origin.get("opening") == said.opening
+        )
+        for _, session in zip(range(RECALLED), known, strict=False):
+            if session not in self._recordings:
+                self.conversations.remember(session, Said(self._said(session)))
+        return self.conversations.find(said)
+
+    def _said(self, session: str) -> list[dict[str, Any]]:
+        """What the lineage of a session says, whatever is shown of it."""
+        view = open_view(self._store, session)
+        events = self._store.read_ranges(session, view.lineage, SAID)
+        return [_message(event.type, event.data) for event in events]
+
+    def _recording(self, place: Place, body: Body) -> Recording:
+        from foldlog.projections.live.recording import Recording
+
+        known = self._recordings.get(place.session)
+        if known is not None:
+            return known
+        session = Session(self._store, place.session)
+        if session.version == 0:
+            session.append(EventDraft("session.started", self._started(place, body)))
+            self.tell(f"Recording session {place.session}.")
+        observe = self._policy is None
+        made = Recording(session, observe=observe, policy=self._policy, **self._more)
+        self._recordings[place.session] = made
+        return made
+
+    def _started(self, place: Place, body: Body) -> dict[str, Any]:
+        origin = {key: value for key, value in place.origin.items() if value is not None}
+        found: dict[str, Any] = {"origin": origin}
+        if self._title is not None and place.parent is None:
+            found["title"] = self._title
+        if place.parent is not None and self._store.exists(place.parent):
+            view = open_view(self._store, place.parent)
+            parent = {"session": place.parent, "version": view.version, "kind": "subagent"}
+            call = _spawning(view, body)
+            found["parent"] = {**parent, "tool_use_id": call} if call else parent
+        return found
+
+
+class Ticket:
+    """A request on its way.
+
+    What happens to it is recorded if that can be done; if not, a person is told, and the reply
+    reaches the client all the same.
+
+    Attributes:
+        session: Where it is recorded.
+        managed: What to send in place of what the harness sent; None to send that as it came.
+        betas: Names that are to be added to the ``anthropic-beta`` header.
+    """
+
+    def __init__(self, desk: Desk, session: str, said: Said | None, outgoing: Outgoing) -> None:
+        self.session = session
+        self._desk = desk
+        self._said = said
+        self._outgoing = outgoing
+
+    @property
+    def managed(self) -> Body | None:
+        sent = self._outgoing.body
+        return None if sent is self._outgoing.asked else dict(sent)
+
+    @property
+    def betas(self) -> frozenset[str]:
+        return frozenset(self._outgoing.betas)
+
+    def refused(self, status: int, error: bytes, request_id: str | None) -> Ticket | None:
+        """The API refused it; a smaller one to send instead, where there is one."""
+
+        def record() -> Ticket | None:
+            other = self._outgoing.refused(status, json_object(error) or _text(error), request_id)
+            if other is None:
+                return None
+            return Ticket(self._desk, self.session, self._said, other)
+
+        return self._kept(record)
+
+    def failed(self, problem: str) -> None:
+        """No response came."""
+        self._kept(lambda: self._outgoing.failed(problem))
+
+    def replied(self, message: bytes, request_id: str | None) -> None:
+        """The reply, whole."""
+
+        def record() -> None:
+            self._outgoing.replied(message, request_id)
+            self._answered(json_object(message) or {})
+
+        self._kept(record)
+
+    def reading(self, request_id: str | None) -> Reading | None:
+        """What reads a streamed reply as it passes."""
+        return self._kept(lambda: self._outgoing.reading(request_id))
+
+    def read(self, reading: Reading, problem: str | None = None) -> None:
+        """A streamed reply ended, or broke off for that reason."""
+
+        def record() -> None:
+            reading.close(problem)
+            self._answered(reading.stream.message or {})
+
+        self._kept(record)
+
+    def _answered(self, reply: Mapping[str, Any]) -> None:
+        if self._said is not None:
+            self._desk.conversations.answered(self._said, reply, self.session)
+
+    def _kept(self, record: Callable[[], T]) -> T | None:
+        try:
+            return record()
+        except Exception as error:
+            self._desk.tell(
+                f"Not recorded in {self.session}: {_words(error)} The client has it all the same."
+            )
+            return None
+
+
+def _spawning(view: View, body: Body) -> str | None:
+    """The open call that a subagent was started by: its prompt is in the first message."""
+    users = (message for message in body["messages"] if message["role"] == "user")
+    words = plain_text(next((content_of(message.get("content")) for message in users), ""))
+    calls = [call.block for call in open_calls(view)]
+    prompts = [(call, (call.get("input") or {}).get("prompt")) for call in calls]
+    ids = [call["id"] for call, prompt in prompts if isinstance(prompt, str) and prompt in words]
+    return str(ids[0]) if len(ids) == 1 else None
+
+
+def _caught_up(session: Session) -> None:
+    """What another program appended meanwhile, a compaction by hand perhaps, is no conflict."""
+    if session.store.last(session.id) > session.version > 0:
+        session.view()
+
+
+def _message(type: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    if type == "tool.result":
+        result = {"type": "tool_result", "tool_use_id": data.get("tool_use_id")}
+        return {"role": "user", "content": [result]}
+    return {"role": type.removeprefix("message."), "content": data.get("content")}
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 6 else 0
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "replace")
+
+
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, FoldlogError) else f"{type(error).__name__}: {error}."

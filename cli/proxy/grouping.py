@@ -1,0 +1,206 @@
+"""Which session a request belongs to.
+
+    told      the proxy was started for one session, or the client names it: ``x-foldlog-session``
+    harness   Claude Code says which session of its own it is in, and which subagent speaks
+    else      the conversation itself: the session whose messages this list goes on from
+
+Conversations are known by digests of what was said, block by block, so that it does not matter how
+a harness cuts its messages. A reply counts by its calls, else by its text: what a harness leaves
+out of it (thinking, fields) makes no other conversation of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+from uuid import uuid4
+
+from foldlog.cli.proxy.answers import json_object
+from foldlog.cli.proxy.headers import SESSION
+from foldlog.eventstore.codec import dumps
+from foldlog.projections.blocks import blocks, content_of, objects
+
+CLAUDE_SESSION, CLAUDE_AGENT = "x-claude-code-session-id", "x-claude-code-agent-id"
+"""What Claude Code tells of itself in headers (seen in 2.1.332; 2.1.197 sends no agent)."""
+
+_OLD_USER_ID = re.compile(r"_session_([0-9a-fA-F-]{36})$")
+"""``metadata.user_id`` of older versions: ``user_…_account_…_session_<uuid>``; later it is JSON."""
+
+_ODD = re.compile(r"[^A-Za-z0-9._:-]")
+
+LONGEST = 120
+"""Characters of an id that a client made; what is longer is no id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a request belongs.
+
+    Attributes:
+        session: The id of the session in the store.
+        origin: What is known of who speaks, for ``session.started``.
+        parent: The session that this one is a subagent of.
+    """
+
+    session: str
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """What a request says about who sends it.
+
+    Attributes:
+        session: The session as foldlog is to call it; None where nothing names one.
+        agent: The subagent that speaks.
+        origin: For ``session.started``.
+    """
+
+    session: str | None = None
+    agent: str | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+    def place(self, session: str) -> Place:
+        """The place in a session: the session itself, or that of the subagent which speaks."""
+        if self.agent is None:
+            return Place(session, self.origin)
+        return Place(f"{session}-agent-{self.agent}", {**self.origin, "agent": self.agent}, session)
+
+
+def sender(headers: Mapping[str, str], body: Mapping[str, Any]) -> Sender:
+    """Who sends a request, as its headers and its ``metadata`` tell.
+
+    A session of a harness is called ``proxy-`` and the id there: the bare id is that of the
+    transcript which the harness keeps itself, and which may be imported into the same store.
+    """
+    origin = {"program": "foldlog proxy", "client": _client(headers)}
+    agent = _id(headers.get(CLAUDE_AGENT))
+    told = headers.get(SESSION, "").strip()
+    if told:
+        return Sender(told, agent, origin)
+    claude = _id(headers.get(CLAUDE_SESSION)) or _id(_session_in(body.get("metadata")))
+    if claude is not None:
+        return Sender(f"proxy-{claude}", agent, {**origin, "session": claude})
+    return Sender(None, None, origin)
+
+
+class Conversations:
+    """The conversations that are known, and the session of each."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[bytes, str] = {}
+        self._answered: set[bytes] = set()
+
+    def find(self, said: Said, *, again: bool = False) -> str | None:
+        """The session whose conversation a list of messages goes on from; None for a new one.
+
+        A list without any reply in it begins a new one, even if another began with the same words
+        and was answered.
+
+        Args:
+            again: The request is sent once more, because it failed before.
+        """
+        if not said.replied and said.last in self._answered and not again:
+            return None
+        found = (self._sessions.get(digest) for digest in reversed(said.digests))
+        return next((session for session in found if session is not None), None)
+
+    def sent(self, said: Said, session: str) -> None:
+        """A list of messages was sent in a session."""
+        self._sessions[said.last] = session
+
+    def answered(self, said: Said, reply: Mapping[str, Any], session: str) -> None:
+        """A list of messages was answered in a session."""
+        after = chain([{**reply, "role": "assistant"}], said.last)
+        if after:
+            self._answered.add(said.last)
+            self._sessions[after[-1]] = session
+
+    def remember(self, session: str, said: Said) -> None:
+        """What was said in a session, as far as nobody else said the same."""
+        for digest in said.digests:
+            self._sessions.setdefault(digest, session)
+
+
+class Said:
+    """A list of messages, as conversations know it.
+
+    Attributes:
+        digests: One for each thing that was said: of it and of all that was said before.
+        replied: Whether a reply of the assistant is in it.
+    """
+
+    def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        self.digests = chain(messages)
+        self.replied = any(message.get("role") == "assistant" for message in messages)
+
+    @property
+    def last(self) -> bytes:
+        return self.digests[-1] if self.digests else b""
+
+    @property
+    def opening(self) -> str:
+        """How the conversation begins: its first thing said."""
+        return next(iter(self.digests), b"").hex()
+
+
+def chain(messages: Iterable[Mapping[str, Any]], last: bytes = b"") -> list[bytes]:
+    """A digest for each thing that was said, behind what was said before."""
+    digests = []
+    for message in messages:
+        for part in _parts(message):
+            last = blake2b(last + part, digest_size=16).digest()
+            digests.append(last)
+    return digests
+
+
+def _parts(message: Mapping[str, Any]) -> Iterator[bytes]:
+    """What a message says, in the parts that count; system messages do not."""
+    role, said = message.get("role"), objects(blocks(content_of(message.get("content"))))
+    if role == "assistant":
+        calls = [str(block.get("id")) for block in said if block.get("type") == "tool_use"]
+        text = "".join(str(block.get("text")) for block in said if block.get("type") == "text")
+        if calls or text:
+            yield dumps(["assistant", *calls] if calls else ["assistant", None, text])
+    elif role == "user":
+        yield from (_part(block) for block in said)
+
+
+def _part(block: Mapping[str, Any]) -> bytes:
+    if block.get("type") == "text":
+        return dumps(["text", block.get("text")])
+    if block.get("type") == "tool_result":
+        return dumps(["result", block.get("tool_use_id")])
+    return dumps({key: block[key] for key in sorted(block) if key != "cache_control"})
+
+
+def new_session() -> str:
+    """An id for a conversation that nothing names."""
+    return f"proxy-{uuid4()}"
+
+
+def _session_in(metadata: Any) -> str | None:
+    """The session that ``metadata.user_id`` names, in either of its forms."""
+    user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    if not isinstance(user, str):
+        return None
+    old = _OLD_USER_ID.search(user)
+    if old:
+        return old[1]
+    told = (json_object(user.encode("utf-8", "replace")) or {}).get("session_id")
+    return told if isinstance(told, str) else None
+
+
+def _client(headers: Mapping[str, str]) -> str | None:
+    """The program that sends, as its ``User-Agent`` begins."""
+    return _id(headers.get("user-agent", "").split(" ")[0])
+
+
+def _id(given: str | None) -> str | None:
+    """An id that a client made, without what a terminal, a file or a pattern would take amiss."""
+    made = _ODD.sub("-", (given or "").strip())
+    return made if 0 < len(made) <= LONGEST else None

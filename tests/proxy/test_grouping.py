@@ -1,0 +1,188 @@
+"""Requests that belong together are in one session, and no others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from foldlog import EventStore, Session
+from tests.proxy.conftest import Running
+from tests.proxy.talk import (
+    MODEL,
+    assistant,
+    client,
+    events,
+    only,
+    say,
+    sessions,
+    user,
+    verify,
+)
+from tests.server import Server, call, overloaded, reply
+from tests.server.talk import wire
+
+UUID = "9583bc64-b61e-4605-89e9-c74b5beb21d3"
+NEW_USER = json.dumps({"device_id": "d", "account_uuid": "", "session_id": UUID})
+OLD_USER = f"user_{'0' * 64}_account__session_{UUID}"
+
+
+def headers(**named: str) -> dict[str, Any]:
+    return {"extra_headers": {name.replace("_", "-"): value for name, value in named.items()}}
+
+
+def started(store: EventStore, session: str) -> dict[str, Any]:
+    return events(store, "session.started", session=session)[0].data
+
+
+def test_a_client_names_its_session_and_the_api_does_not_hear_of_it(
+    proxy: Running, api: Server
+) -> None:
+    say(client(proxy), user("One"), **headers(x_foldlog_session="mine"))
+    say(client(proxy), user("Another"), **headers(x_foldlog_session="mine"))
+    assert sessions(proxy.store) == ["mine"]
+    assert not any("foldlog" in name for received in api.requests for name in received.headers)
+
+
+def test_claude_codes_session_is_known_by_its_header_or_its_metadata(
+    proxy: Running, api: Server
+) -> None:
+    sdk = client(proxy)
+    say(sdk, user("One"), **headers(x_claude_code_session_id=UUID))
+    say(sdk, user("Two"), metadata={"user_id": NEW_USER})
+    say(sdk, user("Three"), metadata={"user_id": OLD_USER})
+    assert sessions(proxy.store) == [f"proxy-{UUID}"]
+    assert started(proxy.store, f"proxy-{UUID}")["origin"]["session"] == UUID
+    assert [event.data["purpose"] for event in events(proxy.store, "request.sent")] == [
+        *("turn", "side", "side")
+    ]
+
+
+def test_a_user_id_that_names_no_session_names_none(proxy: Running, api: Server) -> None:
+    for user_id in ("me", "{", "[]", '{"session_id": 1}', '{"session_id": ""}'):
+        say(client(proxy), user("One"), metadata={"user_id": user_id})
+    assert len(sessions(proxy.store)) == 5
+
+
+def test_a_subagent_has_a_session_of_its_own_below_the_call_that_started_it(
+    proxy: Running, api: Server
+) -> None:
+    api.script(
+        reply(
+            call("Agent", "toolu_1", prompt="Look for tests"),
+            call("Agent", "toolu_2", prompt="Look for docs"),
+        )
+    )
+    sdk = client(proxy)
+    tool = {"name": "Agent", "input_schema": {"type": "object"}}
+    say(sdk, user("Find it"), tools=[tool], **headers(x_claude_code_session_id=UUID))
+    api.respond = lambda _: reply("Found.")
+    agent = headers(x_claude_code_session_id=UUID, x_claude_code_agent_id="a1")
+    first = [
+        user([{"type": "text", "text": "<reminder>"}, {"type": "text", "text": "Look for docs"}])
+    ]
+    say(sdk, *first, **agent)
+    say(sdk, *first, assistant("Found."), user("Sure?"), **agent)
+    main, child = f"proxy-{UUID}", f"proxy-{UUID}-agent-a1"
+    assert sessions(proxy.store) == [main, child]
+    assert started(proxy.store, child)["parent"] == {
+        "session": main,
+        "version": 5,
+        "kind": "subagent",
+        "tool_use_id": "toolu_2",
+    }
+    assert len(events(proxy.store, "message.assistant", session=child)) == 2
+    proxy.stop()
+    verify(proxy.store)
+
+
+def test_a_conversation_is_known_by_what_was_said(proxy: Running, api: Server) -> None:
+    """Whatever a harness leaves out of replies, and wherever it puts its cache marks."""
+    api.script(
+        *(reply("First."), reply("Second."), reply(call("bash", "toolu_9"))),
+        *(reply("Still first."), reply("Still third.")),
+    )
+    sdk, tool = client(proxy), {"name": "bash", "input_schema": {"type": "object"}}
+    say(sdk, user("One"))
+    say(sdk, user("Two"))
+    third = say(sdk, user("Three"), tools=[tool])
+    mark = {"cache_control": {"type": "ephemeral"}}
+    say(
+        sdk,
+        *(user([{"type": "text", "text": "One", **mark}]), assistant("First."), user("More")),
+    )
+    result = {"type": "tool_result", "tool_use_id": "toolu_9", "content": "x"}
+    say(sdk, user("Three"), assistant(wire(third)), user([result]), tools=[tool])
+    told = {
+        Session(proxy.store, name).render(open="keep")["messages"][-1]["content"][0]["text"]
+        for name in sessions(proxy.store)
+    }
+    assert told == {"Second.", "Still first.", "Still third."}
+    proxy.stop()
+    verify(proxy.store)
+
+
+def test_the_same_words_may_begin_two_conversations(proxy: Running, api: Server) -> None:
+    api.script(reply("A."), reply("B."), reply("A2."), reply("B2."))
+    sdk = client(proxy)
+    for _ in range(2):
+        say(sdk, user("Hello"))
+    say(sdk, user("Hello"), assistant("A."), user("And?"))
+    say(sdk, user("Hello"), assistant("B."), user("And?"))
+    texts = [
+        [message["content"] for message in Session(proxy.store, name).render()["messages"]][3][0]
+        for name in sessions(proxy.store)
+    ]
+    assert sorted(text["text"] for text in texts) == ["A2.", "B2."]
+
+
+def test_what_is_sent_again_after_a_failure_is_no_new_conversation(
+    proxy: Running, api: Server
+) -> None:
+    api.faults.append(overloaded())
+    sdk = client(proxy)
+    for _ in range(2):
+        try:
+            say(sdk, user("Hello"))
+        except Exception:  # the first is refused
+            continue
+    assert len(sessions(proxy.store)) == 1
+
+
+def test_a_conversation_is_known_after_a_restart(
+    proxied: Callable[..., Running], api: Server
+) -> None:
+    api.script(*(reply(f"{n}.") for n in range(4)))
+    said: list[dict[str, Any]] = []
+    first = proxied(api.url)
+    for n in range(2):
+        said += [user(f"Question {n}")]
+        say(client(first), *said)
+        said += [assistant(f"{n}.")]
+    say(client(first), user("Question 0"))
+    first.stop()
+    assert len(sessions(first.store)) == 2
+    again = proxied(api.url)
+    say(client(again), *said, user("And?"))
+    assert len(sessions(again.store)) == 2
+    assert sorted(info.messages for info in again.store.sessions()) == [2, 6]
+
+
+def test_one_session_for_everything(proxied: Callable[..., Running], api: Server) -> None:
+    proxy = proxied(api.url, session="all", title="Everything")
+    say(client(proxy), user("One"), **headers(x_claude_code_session_id=UUID))
+    say(client(proxy), user("Two"))
+    assert only(proxy.store) == "all"
+    assert proxy.store.session("all").title == "Everything"
+
+
+def test_a_name_that_a_client_makes_up_does_no_harm(proxy: Running, api: Server) -> None:
+    say(client(proxy), user("One"), **headers(x_claude_code_session_id="../../etc;rm -rf %"))
+    assert sessions(proxy.store) == ["proxy-..-..-etc-rm--rf--"]
+    say(client(proxy), user("Two"), **headers(x_claude_code_session_id="x" * 9_000))
+    assert len(sessions(proxy.store)[-1]) < 60
+
+
+def test_the_model_of_a_request_is_recorded(proxy: Running, api: Server) -> None:
+    say(client(proxy), user("One"))
+    assert events(proxy.store, "request.sent")[0].data["model"] == MODEL
