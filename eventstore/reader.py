@@ -127,6 +127,11 @@ class Reader:
         rows = self._connection.rows(sql, (session,))
         return int(rows[0][0]) if rows else 0
 
+    def recorded_at(self, session: str, version: int) -> str:
+        """When a version that is there was recorded, whether it can be read or not."""
+        sql = "SELECT recorded FROM events WHERE session = ? AND version = ?"
+        return clock.text(self._connection.rows(sql, (session, version))[0][0])
+
     def head(self, session: str, version: int) -> int:
         """The tip of the lineage that ends at a version: ``head.moved`` is followed back."""
         while True:

@@ -8,7 +8,7 @@ The table can be dropped and made again from the log at any time.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from itertools import islice
@@ -17,6 +17,7 @@ from typing import Any
 from foldlog.eventstore.codec import dumps, loads
 from foldlog.eventstore.errors import (
     AmbiguousName,
+    CorruptEvent,
     ReadOnlyStore,
     SessionNotFound,
     StoreBusy,
@@ -24,7 +25,7 @@ from foldlog.eventstore.errors import (
 )
 from foldlog.eventstore.events import Event, Json
 from foldlog.eventstore.facets import clean
-from foldlog.eventstore.reader import SELECT, Reader
+from foldlog.eventstore.reader import SELECT, SESSION, Reader
 from foldlog.eventstore.sqlite import Connection
 
 PREVIEW_CHARS = 120
@@ -52,6 +53,8 @@ class SessionInfo:
         head: The tip of its active lineage.
         messages, tool_results, compactions: How many were recorded, on any lineage.
         started, last: When the first and the newest thing happened, ISO 8601.
+        problem: Why not all of this can be told: an event that cannot be read. None: it is whole,
+            as far as the list has looked; ``verify`` looks at everything.
     """
 
     session: str
@@ -71,6 +74,7 @@ class SessionInfo:
     compactions: int = 0
     started: str = ""
     last: str = ""
+    problem: str | None = None
 
     @property
     def is_fork(self) -> bool:
@@ -78,7 +82,7 @@ class SessionInfo:
         return self.parent_kind == "fork" and self.first > 1
 
 
-COLUMNS = tuple(field.name for field in fields(SessionInfo))
+COLUMNS = tuple(field.name for field in fields(SessionInfo) if field.name != "problem")
 REACHED = f"SELECT position FROM checkpoints WHERE name = '{CHECKPOINT}'"
 STORED = f"SELECT coalesce(({REACHED}), 0), {', '.join(COLUMNS)} FROM sessions"
 UPSERT = (
@@ -117,11 +121,16 @@ class SessionList:
         )
 
     def refresh(self) -> dict[str, SessionInfo]:
-        """The list as it is now; what is new is stored with it, where the store can be written."""
+        """The list as it is now; what is new is stored with it, where the store can be written.
+
+        A session that cannot be read is listed with its problem. It is looked at anew each time,
+        and nothing behind the checkpoint is stored: when it is mended, it is told as it is.
+        """
         checkpoint, known = self._stored()
         end = self._end()
         changed = self._catch_up(known, checkpoint, end) if checkpoint < end else {}
-        if changed and not self._connection.read_only:
+        is_whole = all(info.problem is None for info in changed.values())
+        if changed and is_whole and not self._connection.read_only:
             with suppress(ReadOnlyStore, StoreFull, StoreBusy):  # it is told all the same
                 self._store(changed, checkpoint, end)
         return known | changed
@@ -183,37 +192,70 @@ class SessionList:
             COUNTS, (checkpoint, end)
         ):
             info = known.get(session) or self._new(session, first)
-            changed[session] = replace(
+            counted = replace(
                 info,
                 last_version=last,
-                head=self._reader.head(session, last),
                 messages=info.messages + messages,
                 tool_results=info.tool_results + results,
-                preview=info.preview or self._preview(session),
-                started=info.started or self._time(session, first, first),
-                last=self._time(session, max(info.first, last - TIMED), last),
             )
+            changed[session] = self._looked_up(counted)
+        for event in self._telling(changed, checkpoint, end):
+            changed[event.session] = _told(changed[event.session], event)
+        return changed
+
+    def _looked_up(self, info: SessionInfo) -> SessionInfo:
+        """What single events tell of a session, as far as these can be read."""
+        session, first, last = info.session, info.first, info.last_version
+        looks: dict[str, tuple[Callable[[], Json], Callable[[], Json]]] = {
+            "head": (lambda: self._reader.head(session, last), lambda: last),
+            "preview": (lambda: info.preview or self._preview(session), lambda: None),
+            "started": (
+                lambda: info.started or self._time(session, first, first),
+                lambda: self._reader.recorded_at(session, first),
+            ),
+            "last": (
+                lambda: self._time(session, max(first, last - TIMED), last),
+                lambda: self._reader.recorded_at(session, last),
+            ),
+        }
+        found: dict[str, Any] = {}
+        for name, (look, instead) in looks.items():
+            try:
+                found[name] = look()
+            except CorruptEvent as error:
+                found |= {name: instead(), "problem": str(error)}
+        return replace(info, **found)
+
+    def _telling(self, changed: dict[str, SessionInfo], after: int, end: int) -> Iterator[Event]:
+        """The events behind a position whose data the list needs; who has one that cannot be read
+        gets its problem."""
         marks = ", ".join("?" * len(TELLING))
         sql = (
             f"{SELECT} WHERE position > ? AND position <= ? AND type IN ({marks}) ORDER BY position"
         )
-        for event in self._reader.decode(self._connection.rows(sql, (checkpoint, end, *TELLING))):
-            changed[event.session] = _told(changed[event.session], event)
-        return changed
+        rows = self._connection.rows(sql, (after, end, *TELLING))
+        try:
+            yield from self._reader.decode(rows)
+            return
+        except CorruptEvent:
+            pass  # one by one, then
+        for row in rows:
+            try:
+                yield from self._reader.decode([row])
+            except CorruptEvent as error:
+                changed[row[SESSION]] = replace(changed[row[SESSION]], problem=str(error))
 
     def _new(self, session: str, first: int) -> SessionInfo:
         """A session that the list has not seen; a fork counts what it shares as its own."""
         if first == 1:
             return SessionInfo(session)
         messages, results = self._reader.count(session, first - 1)
-        edits = self._reader.ranges(session, [(1, first - 1)], ["view.edited"])
-        return SessionInfo(
-            session,
-            first=first,
-            messages=messages,
-            tool_results=results,
-            compactions=sum(map(_compacts, edits)),
-        )
+        info = SessionInfo(session, first=first, messages=messages, tool_results=results)
+        try:
+            edits = self._reader.ranges(session, [(1, first - 1)], ["view.edited"])
+            return replace(info, compactions=sum(map(_compacts, edits)))
+        except CorruptEvent as error:
+            return replace(info, problem=str(error))
 
     def _preview(self, session: str) -> str | None:
         events = self._reader.first(session, "message.user", PREVIEWED)

@@ -10,9 +10,12 @@ import click
 
 from foldlog.cli.describe import clock
 from foldlog.cli.options import json_option, period_options, session_argument, within
-from foldlog.cli.output import Column, print_json, say, show
+from foldlog.cli.output import Column, note, print_json, say, show
 from foldlog.cli.stores import find, reading, writing
 from foldlog.eventstore import SessionInfo
+
+DAMAGED = 1
+"""The exit code where a session cannot be read as a whole."""
 
 COLUMNS: list[Column[SessionInfo]] = [
     Column("session", lambda info: info.session, style="cyan"),
@@ -41,12 +44,17 @@ def sessions_command(
     until: datetime | None,
     limit: int | None,
     json: bool,
-) -> None:
-    """List the sessions, the one used last first."""
+) -> int:
+    """List the sessions, the one used last first.
+
+    One that is damaged is listed as far as it can be read, and its problem told; then the exit
+    code is 1.
+    """
     with reading(where) as store:
+        infos = store.sessions()
         found = (
             info
-            for info in store.sessions()
+            for info in infos
             if (tag is None or tag in info.tags)
             and within(info.last, since, None)
             and within(info.started, None, until)
@@ -58,6 +66,10 @@ def sessions_command(
             to_json=asdict,
             empty="No session. Import some with `foldlog import`.",
         )
+    problems = [info.problem for info in infos if info.problem]
+    for problem in problems:
+        note(problem)
+    return DAMAGED if problems else 0
 
 
 @click.command()

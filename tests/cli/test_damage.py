@@ -61,3 +61,27 @@ def test_what_cannot_be_read_is_named_with_a_way_out(db: Path, run: Run) -> None
         assert result.exit_code == 2
         assert "version 1" in result.stderr
         assert "foldlog verify" in result.stderr
+
+
+def test_a_damaged_session_is_listed_with_the_others(db: Path, run: Run) -> None:
+    damage(db, DAMAGE["no JSON"][0])
+    result = run("sessions", "--json")
+    assert result.exit_code == 1
+    infos = {info["session"]: info for info in map(loads, result.stdout.splitlines())}
+    assert {"demo-1", "hostile-1"} < set(infos)
+    assert "version 1 of session 'demo-1' cannot be read" in infos[DEMO]["problem"]
+    assert infos["hostile-1"]["problem"] is None
+    assert infos[DEMO]["messages"] > 0
+    assert "foldlog verify demo-1" in result.stderr
+    people = run("sessions")
+    assert people.exit_code == 1
+    assert "hostile-1" in people.stdout
+    assert "version 1 of session 'demo-1' cannot be read" in people.stderr
+
+
+def test_the_other_sessions_are_found_all_the_same(db: Path, run: Run) -> None:
+    damage(db, DAMAGE["no JSON"][0])
+    for name in ("hostile-1", "hosti"):
+        result = run("log", name, "--json")
+        assert result.exit_code == 0, result.stderr
+    assert run("verify", "--json").exit_code == 1

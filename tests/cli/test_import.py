@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from foldlog.cli.main import foldlog
-from foldlog.eventstore import EventStore
+from foldlog.eventstore import EventDraft, EventStore
 from foldlog.eventstore.codec import loads
 
 ID = "11111111-2222-4333-8444-555555555555"
@@ -140,3 +140,25 @@ def test_the_transcript_comes_back_line_by_line(tmp_path: Path, source: Path) ->
     assert [loads(line) for line in whole.stdout.splitlines()] == [loads(x) for x in lines(3)]
     part = CliRunner().invoke(foldlog, [*command, "--at", "3"])
     assert [loads(line) for line in part.stdout.splitlines()] == [loads(x) for x in lines(2)]
+
+
+def test_after_a_conflict_all_tries_count_as_new(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program appends to the session before each second transaction of the import."""
+    append, calls, others = EventStore.append, 0, 0
+
+    def disturbed(self: EventStore, session: str, drafts: Any, **named: Any) -> Any:
+        nonlocal calls, others
+        calls += 1
+        if calls in (2, 4):
+            others += len(append(self, session, [EventDraft("note", {})]))
+        return append(self, session, drafts, **named)
+
+    source.write_text("\n".join([*lines(20), ""]))
+    monkeypatch.setattr("foldlog.cli.formats.claude_code.log.BATCH_EVENTS", 5)
+    monkeypatch.setattr(EventStore, "append", disturbed)
+    (report,) = reports(run(tmp_path, source, "--json"))
+    assert others == 2
+    with EventStore(tmp_path / "store.db") as store:
+        assert (report["new"], report["events"]) == (store.last(ID) - others, store.last(ID))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,9 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
+from sqlite_utils.db import Database
+from sqlite_utils.migrations import Migrations
+
 from foldlog.eventstore import (
     Event,
     EventDraft,
@@ -26,8 +30,10 @@ from foldlog.eventstore import (
     FoldlogError,
     SessionHeld,
     VersionConflict,
+    schema,
+    sqlite,
 )
-from foldlog.eventstore import migrations as _migrations  # noqa: F401  (a new store needs them)
+from foldlog.eventstore import migrations as _migrations  # a new store needs them
 from foldlog.eventstore.testing import said
 
 ROOT = Path(__file__).parents[2]
@@ -239,6 +245,64 @@ def hold_and_leave_a_child(path: str, session: str) -> None:
             signal.pause()
         say(child)
         signal.pause()
+
+
+def die_while_migrating(path: str) -> None:
+    """Migrate copies of a store, each in a process that is killed before its N-th statement.
+
+    The copies are ``path.1``, ``path.2`` and so on; the first process that lives is the last. Tells
+    how many died.
+    """
+    listen()
+    number = 1
+    while _migrate_and_die(f"{path}.{number}", number):
+        number += 1
+    say(number - 1)
+
+
+def _migrate_and_die(path: str, number: int) -> bool:
+    """Whether a child that migrates was killed before the statement of that number."""
+    child = os.fork()
+    if child == 0:
+        try:
+            one_migration_more()
+            count_down = iter(range(number - 1))
+
+            def traced(statement: str) -> None:
+                if next(count_down, None) is None:
+                    _kill_myself()
+
+            connect = sqlite._open
+
+            def opened(uri: str) -> sqlite3.Connection:
+                db = connect(uri)
+                db.set_trace_callback(traced)
+                return db
+
+            sqlite._open = opened
+            EventStore(path)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def one_migration_more() -> int:
+    """From now on this process knows one schema more: its number."""
+    number = schema.SCHEMA_VERSION + 1
+    more = Migrations(_migrations.migrations.name)
+    for known in _migrations.migrations.pending(Database(memory=True)):
+        more(name=known.name)(known.fn)
+
+    @more(name=f"m{number}")
+    def reshape(db: Database) -> None:
+        db.execute("CREATE TABLE more (session TEXT PRIMARY KEY, events INTEGER)")
+        db.execute("INSERT INTO more SELECT session, count(*) FROM events GROUP BY session")
+        db.execute("DROP TABLE folds")
+        db.execute("ALTER TABLE sessions ADD COLUMN note TEXT")
+
+    _migrations.migrations = more
+    schema.SCHEMA_VERSION = number
+    return number
 
 
 def search_all(path: str, word: str) -> None:

@@ -28,6 +28,7 @@ from foldlog.eventstore import (
 )
 from foldlog.eventstore.testing import is_sound, said, talk, versions
 from foldlog.eventstore.upcast import UPCASTERS
+from tests.eventstore.programs import Program, die_while_migrating, one_migration_more
 from tests.fixtures.stores.make_schema_1 import as_json
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "stores"
@@ -295,3 +296,52 @@ def _dump(path: Path) -> list[Any]:
     ]
     db.close()
     return found
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="its processes are made by fork")
+class TestKilled:
+    """kill -9 before any statement of a migration: the store is old, or it is new with a backup."""
+
+    COPIES = 80
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        path = tmp_path / "sessions.db"
+        with EventStore(path) as store:
+            store.append("s", [said("x" * 9000), *talk(4)])
+            store.fork("s", at=2, new="fork")
+        for number in range(1, self.COPIES + 1):
+            shutil.copy(path, f"{path}.{number}")
+        return path
+
+    def test_before_any_statement(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with EventStore(path) as store:
+            events = list(store.events())
+        old = schema.SCHEMA_VERSION
+        with Program(die_while_migrating, path) as program:
+            program.tell("go")
+            died = program.answer()
+        assert 15 < died < self.COPIES
+        reached = []
+        for number in range(1, died + 2):
+            file = Path(f"{path}.{number}")
+            backup = Path(f"{file}.before-schema-{old + 1}")
+            with sqlite3.connect(file) as db:
+                reached.append(db.execute("PRAGMA user_version").fetchone()[0])
+                tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+            db.close()
+            assert ("more" in tables, "folds" in tables) == (reached[-1] > old, reached[-1] == old)
+            assert backup.exists() or reached[-1] == old
+            for sound in [*([file] if reached[-1] == old else []), *([backup] * backup.exists())]:
+                with EventStore(sound) as store:
+                    assert list(store.events()) == events
+                    assert is_sound(store)
+        assert reached == sorted(reached)
+        assert {*reached} == {old, old + 1}
+        monkeypatch.setattr(migrations, "migrations", migrations.migrations)
+        monkeypatch.setattr(schema, "SCHEMA_VERSION", old)
+        one_migration_more()
+        for number in range(1, died + 2):  # who comes next brings it there, or finds it there
+            with EventStore(f"{path}.{number}") as store:
+                assert list(store.events()) == events
+                assert versions(store.append("s", talk(1), expected=5)) == [6]

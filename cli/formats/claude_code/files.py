@@ -65,11 +65,17 @@ class FileImport:
             format=FORMAT,
             session=self.main.session,
             events=sum(log.transcript.version for log in logs),
-            new=sum(log.new for log in logs),
+            new=self.new,
             rejected=tuple(LineNote(r.line, r.reason) for r in self.records if r.reason),
             notices=tuple(notices_of(self.records)),
             pending=self.pending,
         )
+
+    @property
+    def new(self) -> int:
+        """How many events were recorded so far, also where the import then broke off."""
+        main = [] if self.main is None else [self.main]
+        return sum(log.new for log in [*main, *self._children.values()])
 
     def _read_all(self) -> None:
         """Each record goes into its session, under a key of its own."""

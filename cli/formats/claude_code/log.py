@@ -74,7 +74,7 @@ class Log:
             VersionConflict: Somebody else appended meanwhile.
         """
         drafts = self.importer.drafts.take()
-        self.new += len(drafts)
         if drafts and not self._dry_run:
             self._store.append(self.session, drafts, expected=self._recorded)
+        self.new += len(drafts)
         self._recorded = self.transcript.version

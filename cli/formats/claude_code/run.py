@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code import family
@@ -66,13 +67,15 @@ class Run:
 
     def _import_alone(self, source: Source) -> ImportReport:
         """Import one file; where another process imports it too, what it recorded is known the next
-        time."""
+        time. What is new is the sum of all tries: each goes on where the last one ended."""
+        before = 0
         for _ in range(ATTEMPTS - 1):
+            file = FileImport(self, source)
             try:
-                return FileImport(self, source).report()
+                return _with_new(file.report(), before)
             except VersionConflict:
-                continue
-        return FileImport(self, source).report()
+                before += file.new
+        return _with_new(FileImport(self, source).report(), before)
 
     def origin(self, session: str) -> dict[str, Json] | None:
         """Where a session came from; None when there is no such session."""
@@ -146,3 +149,7 @@ class Run:
             return None
         same_file = holder.source == ids[0]
         return holder.session if same_file or family.begins_copied(records, root) else None
+
+
+def _with_new(report: ImportReport, before: int) -> ImportReport:
+    return replace(report, new=before + report.new)
