@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from foldlog.cli.agent.display import Display
 from foldlog.cli.agent.models import Model, RequestFailed, said, told
 from foldlog.cli.agent.spending import Spending
-from foldlog.cli.agent.turns import is_broken, leave_broken, owes, stop
+from foldlog.cli.agent.turns import is_broken, leave_broken, newest, owes, stop
 from foldlog.projections import Session
 from foldlog.projections.compaction.windows import window_of
 from foldlog.projections.render import open_calls
@@ -30,6 +30,13 @@ MAX_TOKENS = 16_000
 
 THINKS = 1_000_000
 """Models with such a window, those from 4.6 on, think as much as a request needs when asked to."""
+
+CUT = {
+    "max_tokens": "The reply was cut off: it reached the most tokens of one. Say `go on` for more.",
+    "model_context_window_exceeded": "The reply was cut off: the window is full. /compact helps.",
+    "refusal": "The model refused to go on.",
+}
+"""What a person is told about replies that do not end by themselves."""
 
 TRIES = 3
 """How often a reply is asked for whose stream breaks off (chosen)."""
@@ -104,6 +111,7 @@ class Agent:
             except anthropic.APIError as error:
                 raise RequestFailed(told(error)) from error
             if problem is None:
+                self._tell_end()
                 return
             self.display.note(f"The reply broke off: {problem}")
             leave_broken(self.session)
@@ -133,6 +141,13 @@ class Agent:
                 problem = said(error)
         self.display.close()
         return problem or ("it has no end" if is_broken(self.session.view()) else None)
+
+    def _tell_end(self) -> None:
+        """Tell why a reply ended, where it was not because all was said."""
+        reply = newest(self.session.view())
+        reason = reply.data.get("stop_reason") if reply else None
+        if reason in CUT:
+            self.display.note(CUT[str(reason)])
 
     def tell_edits(self) -> None:
         """Tell how the view was made smaller for this request."""

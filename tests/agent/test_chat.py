@@ -150,6 +150,29 @@ class TestOnePrompt:
         assert "view.edited" in types()
         assert run("verify", "--views").exit_code == 0
 
+    @pytest.mark.parametrize(
+        ("reason", "word"),
+        [("max_tokens", "cut off"), ("model_context_window_exceeded", "/compact")],
+    )
+    def test_a_reply_that_was_cut_off_says_so(self, reason: str, word: str) -> None:
+        result = run("chat", "-p", "hi", "--model", script({"text": "On", "stop_reason": reason}))
+        assert (result.exit_code, result.stdout) == (0, "On\n")
+        assert word in result.stderr
+
+    def test_a_model_may_write_the_summaries(self) -> None:
+        long = {"name": "bash", "input": {"command": "seq 3000"}}
+        text = "1. Primary Request and Intent: numbers.\n" + "They were counted. " * 20
+        model = script(
+            *[{"calls": [long]}] * 4, {"text": "Done."}, {"text": "Yes."}, summary=[{"text": text}]
+        )
+        options = ("--model", model, "--allow", "bash", "--policy", "codex")
+        said = "hi\n/compact\nand now?\n"
+        result = run("chat", *options, "--summarizer", "anthropic", input=said)
+        assert result.exit_code == 0, result.output
+        (written,) = events(types=["summary.written"])
+        assert "They were counted." in written.data["text"]
+        assert run("verify", "--views").exit_code == 0
+
     def test_system_prompt_and_tools_are_recorded_once(self) -> None:
         Path("prompt.txt").write_text("Be brief.")
         model = script({"text": "One."}, {"text": "Two."})
