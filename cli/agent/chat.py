@@ -6,6 +6,7 @@ import re
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Self
 
 from foldlog.cli.agent import slash
@@ -62,6 +63,8 @@ class Chat:
             self._held.close()
             self._held = held.pop_all()
         self.agent = agent
+        if not same_folder(agent.executor.cwd):
+            note(f"The session works in {agent.executor.cwd}, where it began.")
 
     def set_policy(self, name: str) -> None:
         """Prepare views by another policy from now on.
@@ -129,6 +132,14 @@ class Chat:
                 if not is_interactive():
                     raise
                 told(error)
+
+
+def same_folder(folder: Path) -> bool:
+    """Whether a folder is the current one."""
+    try:
+        return folder.samefile(Path.cwd())
+    except OSError:
+        return False  # one of them was removed
 
 
 def is_interactive() -> bool:

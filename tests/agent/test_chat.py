@@ -334,6 +334,18 @@ class TestResuming:
         (state,) = [e.data["value"] for e in events(types=["state.set"])]
         assert (state["policy"], state["window"]) == ("codex", 50_000)
 
+    def test_it_works_in_the_folder_where_it_began(
+        self, here: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model = script({"text": "One."}, {"calls": [BASH]}, {"text": "Two."})
+        run("chat", "-p", "hi", "--model", model)
+        (here / "other").mkdir()
+        monkeypatch.chdir("other")
+        monkeypatch.setenv("FOLDLOG_DB", str(here / "s.db"))
+        result = run("chat", "last", "-p", "again", "--allow", "bash")
+        assert str(here) in result.stderr
+        assert (here / "ran.txt").exists()
+
     def test_the_second_is_told_who_has_it_and_can_fork(self) -> None:
         run("chat", "-p", "hi", "--model", script({"text": "One."}, {"text": "Two."}))
         name = events()[0].session
