@@ -7,7 +7,7 @@ session is resumed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -90,7 +90,7 @@ class Past:
         """The newest branches that were left behind, the newest first."""
         if self._left is None:
             self._left = {}
-        moves = [event.version for event in session.store.read(session.id, types=("head.moved",))]
+        moves = [event.version for event in _read(session, "head.moved")]
         tips = [move - 1 for move in moves[-BRANCHES:]]
         for tip in reversed(tips):
             if tip not in self._left:
@@ -101,7 +101,7 @@ class Past:
     def reply(self, session: Session, message: str) -> int | None:
         """The version of the reply with a message id; None where there is none."""
         if self._replies is None:
-            events = session.store.read(session.id, types=("message.assistant",))
+            events = _read(session, "message.assistant")
             self._replies = {str(event.data.get("id")): event.version for event in events}
         return self._replies.get(message)
 
@@ -109,7 +109,7 @@ class Past:
         """What is known of a reply that was recorded beside the conversation; empty if nothing."""
         if self._answers is None:
             self._answers = {}
-            for event in session.store.read(session.id, types=("request.answered",)):
+            for event in _read(session, "request.answered"):
                 self.take(event)
         return self._answers.get(_signed(content), {})
 
@@ -132,6 +132,11 @@ def past_of(session: Session) -> Past:
 
 _PASTS: WeakKeyDictionary[Session, Past] = WeakKeyDictionary()
 _LOCK = Lock()
+
+
+def _read(session: Session, type: str) -> Iterable[Event]:
+    """The events of a type; none of a session that has not begun."""
+    return session.store.read(session.id, types=(type,)) if session.version else ()
 
 
 def _signed(content: Json) -> object:
