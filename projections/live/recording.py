@@ -19,7 +19,7 @@ from foldlog.projections.compaction.binding import BOUND, DROP_BLOCK
 from foldlog.projections.compaction.decision import Ask
 from foldlog.projections.compaction.moment import Given, Known
 from foldlog.projections.compaction.overflow import STOPPED, Overflow
-from foldlog.projections.digest import digest
+from foldlog.projections.digest import digest, unmarked
 from foldlog.projections.items import items
 from foldlog.projections.lineage import is_version
 from foldlog.projections.live.asking import asked_for
@@ -174,11 +174,15 @@ class Recording:
     ) -> Outgoing:
         """The harness's own request; what it says that is new is recorded in the same append."""
         rendered = render(view, open="keep", model=_model(body))
-        data: dict[str, Json] = {"view": view.version, "digest": digest(rendered)}
-        data["purpose"] = "turn"
-        differing = None if body.get("thread") else divergence(rendered, body)
+        is_whole = not body.get("thread")
+        data: dict[str, Json] = {
+            "view": view.version,
+            "digest": digest(body if is_whole else rendered),
+            "purpose": "turn",
+        }
+        differing = divergence(rendered, body) if is_whole else None
         if differing is not None:
-            data |= {"digest": digest(body), "divergence": differing}
+            data["divergence"] = differing
         return self._sent(body, body, data, betas, before=coming)
 
     def _managed(
@@ -294,13 +298,12 @@ SETTINGS = ("system", "tools")
 
 def _settings(view: View, body: Body) -> list[EventDraft]:
     """System prompt and tools, where the request has others than the log."""
-    sent = shown(body)
     known = {"system": view.system, "tools": view.tools}
     wanted = [key for key in SETTINGS if key in body or not _continues(body)]
     return [
         EventDraft(f"{key}.set", {key: body.get(key)})
         for key in wanted
-        if not same(shown(known[key] or {}).get(key), sent.get(key))
+        if not same(unmarked((known[key] or {}).get(key)), unmarked(body.get(key)))
     ]
 
 

@@ -42,10 +42,11 @@ def divergence(rendered: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str
         were not sent, and ``messages``, what was sent instead; ``system`` and ``tools`` where they
         differ, null for what was not sent.
     """
-    view, sent = shown(rendered), shown(body)
-    if digest(view) == digest(sent):
+    of_view = digest(rendered)
+    if of_view == digest(body):
         return None
-    found: dict[str, Json] = {"digest": digest(view)}
+    view, sent = shown(rendered), shown(body)
+    found: dict[str, Json] = {"digest": of_view}
     for key in ("system", "tools"):
         if not same(view.get(key), sent.get(key)):
             found[key] = sent.get(key)
