@@ -182,6 +182,16 @@ class TestWhatTheListNoLongerHolds:
         assert [event.type for event in added] == ["message.user"]
         assert "what a file holds" in str(found.render()["messages"])
 
+    def test_an_edit_of_what_stays_is_kept(self) -> None:
+        found = given(*WORK)
+        [first, _] = events(found, "tool.result")
+        at = first.version
+        cleared = {"first": at, "last": at, "shown": "cleared", "text": "[cleared]"}
+        found.edit("user", "no longer needed", [cleared])
+        when(found, *WORK[:3], user("other"))
+        assert len(events(found, "head.moved")) == 1
+        assert found.render()["messages"][2]["content"][0]["content"] == "[cleared]"
+
     def test_a_list_that_begins_in_the_middle_is_a_branch_from_the_beginning(self) -> None:
         found = given(*TALK)
         added = when(found, *TALK[2:], user("three"))
@@ -238,6 +248,14 @@ class TestDivergence:
         when(found, TALK[0], said("First."), *TALK[2:], user("three"))
         [*_, sent] = events(found, "request.sent")
         false = {**sent.data["divergence"], "messages": [said("Never sent.")]}
+        found.append(EventDraft("request.sent", {**sent.data, "divergence": false}))
+        assert len(problems(found)) == 1
+
+    def test_so_is_one_that_differed_from_another_view(self) -> None:
+        found = given(*TALK)
+        when(found, TALK[0], said("First."), *TALK[2:], user("three"))
+        [*_, sent] = events(found, "request.sent")
+        false = {**sent.data["divergence"], "digest": "sha256:" + "0" * 64}
         found.append(EventDraft("request.sent", {**sent.data, "divergence": false}))
         assert len(problems(found)) == 1
 

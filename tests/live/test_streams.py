@@ -129,6 +129,17 @@ class TestOvertaken:
         assert taken.data["usage"] == {"input_tokens": 1}
         assert problems(harness.session) == []
 
+    def test_a_reply_does_not_follow_what_was_said_after_its_request(
+        self, harness: Harness
+    ) -> None:
+        harness.messages.append({"role": "user", "content": "one"})
+        slow = harness.recording.begin(harness.body())
+        harness.messages.append({"role": "user", "content": "and this"})
+        harness.ask()
+        slow.replied({"id": "msg_slow", "content": [{"type": "text", "text": "Late."}]})
+        assert "Late." not in str(texts(harness.session))
+        assert len(events(harness.session, "request.answered")) == 1
+
     def test_a_reply_is_kept_though_another_program_appended(self, harness: Harness) -> None:
         harness.messages.append({"role": "user", "content": "one"})
         outgoing = harness.recording.begin(harness.body())
