@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from foldlog.eventstore.events import Json
-from foldlog.projections.blocks import CALL, CALLS, blocks, call_id, is_server_result, kind
+from foldlog.projections.blocks import (
+    CALL,
+    CALLS,
+    blocks,
+    call_id,
+    is_compaction,
+    is_server_result,
+    kind,
+)
 from foldlog.projections.items import Item
 
 BETWEEN = frozenset({"result", "attachment"})
@@ -75,15 +83,14 @@ def waiting(items: list[Item]) -> list[Call]:
 
     Once the user has spoken behind it, or another reply has followed, a call waits no more: it was
     never answered. Calls of server tools are among them; the API answers those, while nothing but
-    results stands behind.
+    results stands behind. What stands before a compaction block is not shown: it waits for nothing.
     """
     reply, before = _newest_reply(items)
     behind = items[len(before) + len(reply) :]
     kinds = {CALL} if any(item.kind != "result" for item in behind) else CALLS
     calls = {
         call: Call(item.version, call, block)
-        for item in reversed(reply)
-        for block in reversed(blocks(item.content))
+        for item, block in _backwards(reply)
         if kind(block) in kinds and (call := call_id(block))
     }
     if not calls:
@@ -107,6 +114,15 @@ def results(item: Item) -> list[Json]:
     if item.role != "assistant" or isinstance(item.content, str):
         return []
     return [block for block in item.content if is_server_result(kind(block))]
+
+
+def _backwards(reply: list[Item]) -> Iterator[tuple[Item, Json]]:
+    """The blocks of a reply from the last one, as far as a compaction block."""
+    for item in reversed(reply):
+        for block in reversed(blocks(item.content)):
+            if is_compaction(block):
+                return
+            yield item, block
 
 
 def _newest_reply(items: list[Item]) -> tuple[list[Item], list[Item]]:

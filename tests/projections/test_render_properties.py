@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -18,7 +18,7 @@ from foldlog.projections.mending import RULES
 from foldlog.projections.messages_api import check
 from foldlog.projections.render import open_calls, render, repairs
 from foldlog.projections.view import project
-from tests.projections.build import call, edit, later, log, result, thinking, user
+from tests.projections.build import assistant, call, edit, later, log, result, thinking, user
 
 IDS = st.sampled_from(["t1", "t2", "t3", "t4"])
 SERVER_IDS = st.sampled_from(["srvtoolu_1", "srvtoolu_2"])
@@ -125,6 +125,13 @@ def entries(draw: DrawFn, events: list[Event]) -> dict[str, Any]:
     return {"first": first, "last": last, **draw(st.sampled_from(ways))}
 
 
+PAUSED = log(
+    assistant({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}),
+    EventDraft("attachment.added", {"content": "words"}),
+)
+"""A reply that paused for a server tool, and something that the harness put in behind it."""
+
+
 @given(hostile(), MODELS)
 def test_every_request_is_valid_once_open_calls_are_closed(
     events: list[Event], model: str | None
@@ -133,6 +140,7 @@ def test_every_request_is_valid_once_open_calls_are_closed(
     assert check(request) == []
 
 
+@example(PAUSED)
 @given(hostile())
 def test_open_calls_are_all_that_is_missing_where_they_are_kept(events: list[Event]) -> None:
     view = project(events)
@@ -140,6 +148,7 @@ def test_open_calls_are_all_that_is_missing_where_they_are_kept(events: list[Eve
     assert rules <= ({"calls_answered_next"} if open_calls(view) else set())
 
 
+@example(log(assistant(call("t1"), {"type": "compaction", "content": "S"})))
 @given(hostile())
 def test_recording_the_interruption_shows_what_recover_showed(events: list[Event]) -> None:
     view = project(events)

@@ -14,7 +14,7 @@ from foldlog.projections.mending.empty import NO_CONTENT
 from foldlog.projections.mending.model import family
 from foldlog.projections.mending.pairing import INTERRUPTED_CALL
 from foldlog.projections.messages_api import check
-from foldlog.projections.render import render, repairs
+from foldlog.projections.render import open_calls, render, repairs
 from foldlog.projections.view import project
 from tests.projections.build import assistant, call, log, result, thinking, user
 
@@ -290,6 +290,21 @@ class TestBeginning:
         messages, found = mended(assistant("A1"), user("U1"))
         assert messages == [("user", CONTINUES), ("assistant", [text("A1")]), ("user", "U1")]
         assert found == [("leading_assistant", 1)]
+
+    def test_a_paused_reply_with_an_attachment_behind_it_waits_for_nothing(self) -> None:
+        """A server tool's call goes back as it is, or not at all."""
+        search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "s", "input": {}}
+        note = EventDraft("attachment.added", {"content": "words"})
+        paused = [user("U1"), assistant("A1", search)]
+        assert mended(*paused)[0][-1] == ("assistant", [text("A1"), search])
+        messages, found = mended(*paused, note)
+        assert messages[1:] == [("assistant", [text("A1")]), ("user", "words")]
+        assert found == [("unanswered_call", 2)]
+
+    def test_a_call_that_the_api_compacted_away_waits_for_nothing(self) -> None:
+        block = {"type": "compaction", "content": "S"}
+        view = project(log(user("U1"), assistant(call("t1"), block)))
+        assert open_calls(view) == []
 
     def test_a_compaction_block_is_first_and_untouched(self) -> None:
         block = {"type": "compaction", "content": "S", "signature": "x", "novel": None}
