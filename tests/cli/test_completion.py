@@ -36,7 +36,8 @@ def completed(words: str, db: Path, *, shell: str = "bash") -> list[str]:
 
 
 def test_commands(db: Path) -> None:
-    assert completed("foldlog re", db) == ["plain,rewind", "plain,recover", "plain,rename"]
+    found = ["plain,rewind", "plain,recover", "plain,resume", "plain,rename"]
+    assert completed("foldlog re", db) == found
 
 
 @pytest.mark.parametrize("command", ["log", "view", "verify", "export", "show"])
