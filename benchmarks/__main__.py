@@ -23,6 +23,7 @@ PARTS = (
     "fold",
     "prepare",
     "proxy",
+    "live",
 )
 
 

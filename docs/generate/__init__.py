@@ -9,6 +9,7 @@ from docs.generate.backends import conformance, conformance_example, protocol
 from docs.generate.command_line import commands
 from docs.generate.compaction import preset, presets, rule_kinds, settings
 from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
+from docs.generate.live import live_example
 from docs.generate.markdown import example
 from docs.generate.python_api import errors, reference
 from docs.generate.sql import queries
@@ -22,6 +23,7 @@ __all__ = [
     "example",
     "file",
     "limits",
+    "live_example",
     "preset",
     "presets",
     "protocol",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import corpus, kit
-from benchmarks.parts import append, bulk, fold, prepare, resume
+from benchmarks.parts import append, bulk, fold, live, prepare, resume
 from benchmarks.stores import find
 from foldlog import EventStore, Session, render
 
@@ -81,3 +81,16 @@ def test_the_kit_is_given_what_the_model_sees(tmp_path: Path) -> None:
     assert len(text) <= 1_600
     assert text == kit.told(fork.view())
     assert "Never touch number" in text
+
+
+@pytest.mark.parametrize("observe", [True, False])
+def test_every_measured_call_is_recorded_once(
+    observe: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "CALLS", 3)
+    prepare.build(tmp_path, 10)
+    facts = live.turns(tmp_path, observe)
+    assert min(facts.values()) > 0
+    with EventStore(tmp_path / "foldlog.db") as store:
+        requests = list(store.read("s", types=["request.sent"]))
+    assert len(requests) == 4

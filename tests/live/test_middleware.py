@@ -631,7 +631,6 @@ class TestOverflow:
         assert asyncio.run(ask()).content[0].text == "Noted."
         proven(place.session)
 
-    @pytest.mark.xfail(reason="to come")
     def test_a_retry_after_it_sends_the_smaller_one(self, api: Server) -> None:
         place = Place(api, False)
         messages = self.long(api, place)
@@ -688,7 +687,7 @@ async def look_async(place: str) -> str:
     return f"nothing at {place}"
 
 
-THREADS: Any = [pytest.param({}, marks=pytest.mark.xfail(reason="to come")), {"thread": False}]
+THREADS: Any = [{}, {"thread": False}]
 SEEN = [
     "tools.set", "message.user", "request.sent", "message.assistant",
     "tool.result", "request.sent", "message.assistant",
@@ -728,7 +727,6 @@ class TestToolRunner:
         assert asyncio.run(run()).content[0].text == "Done."
         assert types(place.session) == SEEN
 
-    @pytest.mark.xfail(reason="to come")
     def test_what_the_server_forgot_is_not_recorded_again(self, api: Server, place: Place) -> None:
         self.script(api)
         runner = place.sync().beta.messages.tool_runner(**asked("Look around."), tools=[look])
