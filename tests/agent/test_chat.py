@@ -302,13 +302,14 @@ class TestResuming:
         assert types().count("message.user") == 1
 
     def test_a_reply_that_broke_off_is_asked_for_again(self) -> None:
-        half = EventDraft(
-            "message.assistant", {"content": [{"type": "text", "text": "ha"}], "partial": True}
-        )
+        text = {"type": "text", "text": "I be"}
+        call = {"type": "tool_use", "id": "toolu_half", **BASH}
+        half = EventDraft("message.assistant", {"content": [text, call], "partial": True})
         self.begun(self.asked, half)
         assert run("resume", "s", "--allow", "bash").stdout.endswith("Done.\n")
         shown = json.loads(run("view", "s", "--json").stdout)
-        assert "'ha'" not in str(shown["messages"])
+        assert "I be" not in str(shown["messages"])
+        assert len(results()) == 1, "the call of the half reply is left behind with it"
         assert run("log", "s", "--type", "message.assistant").stdout.count("\n") == 3
 
     def test_a_turn_that_was_answered_or_stopped_is_at_its_end(self) -> None:
