@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from operator import sub
 from statistics import median
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -33,6 +34,9 @@ WARM = 10
 MOST = 0.005
 """Seconds that the proxy may add at the median."""
 
+MESSAGES, COUNTED = "/v1/messages", "/v1/messages/count_tokens"
+"""A path that is recorded, and one that is not."""
+
 SYSTEM = "You are a coding agent. Be brief. " * 300
 """A system prompt of 10 KB, as coding agents send it with each request."""
 
@@ -44,6 +48,7 @@ def run(run: Run) -> Report:
             rounds.append(run.call("parts.proxy:measure", folder=folder))
     direct, proxied = medians(rounds, "direct"), medians(rounds, "proxied")
     added = medians(rounds, "added")
+    passing = medians(rounds, "passing")
     size = medians(rounds, "bytes") / 1e3
     return Report(
         [
@@ -52,6 +57,13 @@ def run(run: Run) -> Report:
                 f"{duration(proxied)} ({duration(added)} more)",
                 f"{duration(direct)} direct",
                 proxied / direct,
+                None,
+            ),
+            Row(
+                "  of that, passing alone: a request that is not recorded",
+                f"{duration(passing)} ({duration(passing - direct)} more)",
+                f"{duration(direct)} direct",
+                passing / direct,
                 None,
             ),
             Row(
@@ -69,16 +81,23 @@ def measure(folder: Path) -> Facts:
     """The same conversation to the same server, turn by turn, direct and through the proxy."""
     with upstream() as url, proxy(folder, url) as recorded:
         direct, through = Client(url), Client(recorded)
-        times: list[tuple[float, float]] = []
+        times: list[tuple[float, float, float]] = []
         sizes = []
         for body in conversation():
             sizes.append(len(body))
-            times.append((direct.first_byte(body), through.first_byte(body)))
-    counted = times[WARM:]
+            times.append(
+                (
+                    direct.first_byte(body),
+                    through.first_byte(body, COUNTED),
+                    through.first_byte(body),
+                )
+            )
+    before, passing, after = (list(column) for column in zip(*times[WARM:], strict=True))
     return {
-        "direct": median(before for before, _ in counted),
-        "proxied": median(after for _, after in counted),
-        "added": median(after - before for before, after in counted),
+        "direct": median(before),
+        "passing": median(passing),
+        "proxied": median(after),
+        "added": median(map(sub, after, before)),
         "bytes": median(sizes[WARM:]),
     }
 
@@ -190,9 +209,9 @@ class Client:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.stream = self.socket.makefile("rb")
 
-    def first_byte(self, body: bytes) -> float:
+    def first_byte(self, body: bytes, path: str = MESSAGES) -> float:
         """Seconds from the request's first byte to the answer's first; all of it is read."""
-        head = f"POST /v1/messages HTTP/1.1\r\nHost: {self.host}\r\nContent-Length: {len(body)}\r\n"
+        head = f"POST {path} HTTP/1.1\r\nHost: {self.host}\r\nContent-Length: {len(body)}\r\n"
         began = time.perf_counter()
         self.socket.sendall(head.encode() + b"X-Api-Key: k\r\n\r\n" + body)
         self.stream.peek(1)

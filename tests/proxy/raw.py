@@ -19,11 +19,13 @@ class Request:
         line: Its first line.
         headers: Its header lines in their order, as they were written.
         body: Its body; a chunked one is put together.
+        closed: Waits until the client has closed the connection.
     """
 
     line: str
     headers: list[tuple[str, str]]
     body: bytes
+    closed: Callable[[], object] = bool
 
     def values(self, name: str) -> list[str]:
         return [value for given, value in self.headers if given.lower() == name.lower()]
@@ -92,7 +94,9 @@ def _talk(raw: Raw, client: socket.socket) -> None:
                 body = b"".join(_chunks(stream))
             else:
                 body = stream.read(int(known.get("content-length", 0)))
-            request = Request(line.decode("latin-1").rstrip(), headers, body)
+            request = Request(
+                line.decode("latin-1").rstrip(), headers, body, lambda: stream.read(1)
+            )
             raw.requests.append(request)
             for piece in raw.answer(request):
                 if piece is None:

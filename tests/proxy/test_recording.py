@@ -16,7 +16,7 @@ import zstandard
 from foldlog import EventStore, Session
 from tests.proxy.client import ask, talk
 from tests.proxy.conftest import Running
-from tests.proxy.raw import Raw
+from tests.proxy.raw import Raw, Request
 from tests.proxy.talk import (
     MODEL,
     assistant,
@@ -34,6 +34,7 @@ from tests.server.talk import wire
 BASH = {"name": "bash", "description": "runs", "input_schema": {"type": "object"}}
 ASKED = {"model": MODEL, "max_tokens": 100, "messages": [user("Hello")]}
 
+STREAMED = json.dumps({**ASKED, "stream": True}).encode()
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 START = stream.encoded(
     ("message_start", {"type": "message_start", "message": {"id": "msg_1", "content": []}})
@@ -55,6 +56,11 @@ def proven(store: EventStore) -> Iterator[None]:
     """Whatever a test did, the requests can be shown again."""
     yield
     verify(store)
+
+
+def asking(body: bytes) -> tuple[str, ...]:
+    """The head of a request for a message."""
+    return "POST /v1/messages HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"
 
 
 def settled(proxy: Running) -> EventStore:
@@ -208,22 +214,15 @@ def test_a_stream_that_ends_in_an_error_is_recorded_with_it(proxy: Running, api:
 def test_a_client_that_goes_away_leaves_a_partial_reply_and_no_open_upstream(
     proxied: Callable[..., Running], raw: Raw
 ) -> None:
-
-    def answer(_: object) -> Iterator[bytes]:
+    def answer(request: Request) -> Iterator[bytes]:
         yield STREAM + START + HALF
-        while True:
-            yield b": ping\n\n"
-            raw.left.wait(0.01)
+        request.closed()
+        raw.left.set()
 
     raw.answer = answer
-    proxy, body = proxied(raw.url), json.dumps({**ASKED, "stream": True}).encode()
+    proxy = proxied(raw.url)
     with talk(proxy) as connection:
-        connection.send(
-            "POST /v1/messages HTTP/1.1",
-            "Host: localhost",
-            f"Content-Length: {len(body)}",
-            body=body,
-        )
+        connection.send(*asking(STREAMED), body=STREAMED)
         connection.head()
         connection.chunk()
     assert raw.left.wait(30)
@@ -237,48 +236,33 @@ def test_a_client_that_goes_away_before_the_answer_is_recorded(
 ) -> None:
     came = threading.Event()
 
-    def answer(_: object) -> Iterator[bytes]:
+    def answer(request: Request) -> Iterator[bytes]:
         came.set()
-        raw.left.wait(30)
+        request.closed()
+        raw.left.set()
         yield b""
 
     raw.answer = answer
-    proxy, body = proxied(raw.url), json.dumps(ASKED).encode()
+    proxy = proxied(raw.url)
     with talk(proxy) as connection:
-        connection.send(
-            "POST /v1/messages HTTP/1.1",
-            "Host: localhost",
-            f"Content-Length: {len(body)}",
-            body=body,
-        )
+        connection.send(*asking(STREAMED), body=STREAMED)
         assert came.wait(30)
-    store = proxy.store
-    while not events(store, "request.failed"):
-        pass
-    assert (
-        events(settled(proxy), "request.failed")[0].data["error"]["message"]
-        == "the client went away"
-    )
+    assert raw.left.wait(30)
+    failed = events(settled(proxy), "request.failed")[0]
+    assert failed.data["error"]["message"] == "the client went away"
 
 
 def test_stopping_records_what_is_open(proxied: Callable[..., Running], raw: Raw) -> None:
-
-    def answer(_: object) -> Iterator[bytes]:
+    def answer(request: Request) -> Iterator[bytes]:
         yield STREAM + START
-        raw.left.wait(30)
+        request.closed()
 
     raw.answer = answer
-    proxy, body = proxied(raw.url), json.dumps({**ASKED, "stream": True}).encode()
+    proxy = proxied(raw.url)
     with talk(proxy) as connection:
-        connection.send(
-            "POST /v1/messages HTTP/1.1",
-            "Host: localhost",
-            f"Content-Length: {len(body)}",
-            body=body,
-        )
+        connection.send(*asking(STREAMED), body=STREAMED)
         connection.head()
         connection.chunk()
-        raw.left.set()
         assert events(settled(proxy), "message.assistant")[0].data["partial"] is True
 
 
