@@ -201,7 +201,7 @@ def test_a_page_of_another_site_is_not_let_in(
         ("Host: localhost:80",),
         ("Host: 127.0.0.1",),
         ("Host: [::1]:4141",),
-        ("Host: localhost", "Origin: http://localhost:3000"),
+        ("Host: 127.0.0.1:4141", "Origin: http://localhost:3000"),
     ],
 )
 def test_programs_and_pages_of_this_machine_are_let_in(

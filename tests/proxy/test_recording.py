@@ -366,3 +366,22 @@ def test_a_compaction_by_another_program_is_no_conflict(proxy: Running, api: Ser
     assert [e.type for e in events(settled(proxy))][-4:] == [
         *("session.renamed", "message.user", "request.sent", "message.assistant")
     ]
+
+
+def test_managed_a_view_that_is_too_long_is_sent_smaller(
+    proxied: Callable[..., Running], api: Server
+) -> None:
+    """The harness keeps its list and never hears of the refusal."""
+    api.window = 30_000
+    proxy = proxied(api.url, policy="adaptive")
+    said = [user("Look at all of them")]
+    for n in range(12):
+        said.append(assistant([call("bash", f"toolu_{n}", n=n)]))
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": f"{n} " * 6_000}
+        said.append(user([result]))
+    reply = say(client(proxy), *said, tools=[BASH])
+    assert reply.content[0].text == "Understood."
+    assert api.requests[0].refusal is not None
+    assert api.last.refusal is None
+    assert len(json.dumps(api.last.body)) < len(json.dumps(api.requests[0].body))
+    assert len(events(settled(proxy), "request.sent")) == len(api.requests) == 2
