@@ -196,6 +196,10 @@ class TestLines:
         stream = folded(b'\xef\xbb\xbfdata: {"type": "message_start",\ndata:"message": {}}\n\n')
         assert stream.message == {"content": []}
 
+    def test_a_line_end_that_is_cut_in_two_is_one(self) -> None:
+        sent = b'data: {"type": "message_start",\r\ndata: "message": {}}\r\n\r\n'
+        assert folded(*(bytes([byte]) for byte in sent)).message == {"content": []}
+
     def test_the_type_of_the_data_names_the_event(self) -> None:
         sent = b"".join(b"data: %s\n\n" % json.dumps(data).encode() for _, data in events(RICH))
         assert folded(sent).message == RICH

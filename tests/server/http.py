@@ -121,8 +121,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._begin(200, "text/event-stream; charset=utf-8", {"transfer-encoding": "chunked"})
         end = answer.reply.breaks_after
         for number, event in enumerate(islice(stream.events(answer.body, compacted), end)):
-            if answer.reply.gate is not None and number == answer.reply.waits_after:
-                answer.reply.gate.wait(self.timeout)
+            gate = answer.reply.gate if number == answer.reply.waits_after else None
+            if gate is not None and not gate.wait(self.timeout):
+                self.close_connection = True  # a reader that waits for the rest gets none
+                return
             self._chunk(stream.encoded(event))
         if answer.reply.error is not None:
             self._chunk(stream.encoded(("error", answer.reply.error.body(self._request_id()))))
