@@ -54,6 +54,10 @@ def place(session: Session, past: Past, view: View, parts: Sequence[Part]) -> Pl
     Args:
         parts: What the list says.
     """
+    if not view.layout.painted:  # what happened is what is shown, and is remembered
+        whole = agreement(past.current(view).known, parts)
+        if whole.parted is None:
+            return Place(whole)
     shown = agreement(known(items(view)), parts)
     if shown.parted is None:
         return Place(shown)

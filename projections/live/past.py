@@ -7,16 +7,16 @@ session is resumed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.items import items_from
 from foldlog.projections.lineage import Lineage, Range
 from foldlog.projections.live.reconcile import Known, known
-from foldlog.projections.live.told import parts_of, signature
+from foldlog.projections.live.told import Part, parts_of, signature
 from foldlog.projections.pieces import WHOLE
 
 if TYPE_CHECKING:
@@ -76,10 +76,22 @@ class Past:
     def __init__(self) -> None:
         self.newest = 0
         self.windows: dict[str, int] = {}
+        self._list: list[tuple[Json, list[Part]]] = []
         self._current = Branch()
         self._left: dict[int, Branch] | None = None
         self._replies: dict[str, int] | None = None
         self._answers: dict[object, dict[str, Json]] | None = None
+
+    def parts(self, messages: Sequence[Mapping[str, Any]]) -> list[Part]:
+        """What a list says; messages that stood in the same place of the last one are known."""
+        known = self._list
+        self._list = [
+            known[at]
+            if at < len(known) and known[at][0] == message
+            else (message, parts_of(str(message.get("role")), message.get("content"), at))
+            for at, message in enumerate(messages)
+        ]
+        return [part for _, parts in self._list for part in parts]
 
     def current(self, view: View) -> Branch:
         """The lineage of a view."""

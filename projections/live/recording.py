@@ -29,7 +29,6 @@ from foldlog.projections.live.outgoing import Outgoing, Reading
 from foldlog.projections.live.past import past_of
 from foldlog.projections.live.reconcile import drafts, has_replies
 from foldlog.projections.live.sent import divergence, params, same, shown
-from foldlog.projections.live.told import parts_in
 from foldlog.projections.mending.model import family
 from foldlog.projections.proof import has_diverged
 from foldlog.projections.render import render
@@ -107,7 +106,7 @@ class Recording:
             known = self._tried.get(name) if attempt else None
             if known is not None:
                 return known.retried(attempt)
-            outgoing = self._begun(body, frozenset(betas))
+            outgoing = self._begun(body, frozenset(betas), name)
             self.remember(name, outgoing)
             return outgoing
 
@@ -120,19 +119,20 @@ class Recording:
 
     # -- reconciling -------------------------------------------------------------------------
 
-    def _begun(self, body: Body, betas: frozenset[str]) -> Outgoing:
+    def _begun(self, body: Body, betas: frozenset[str], name: str) -> Outgoing:
         view = self._view()
-        parts, messages = parts_in(body["messages"]), body["messages"]
+        messages = body["messages"]
+        parts = self.past.parts(messages)
         found = self._place(view, body, parts)
         if found is None:
-            return self._beside(view, body, betas)
+            return self._beside(view, body, betas, name)
         moves = found.move(view)
         after = view.then(moves) if moves else view
         said = drafts(messages, parts, found.agreement.told)
         coming = [*moves, *_settings(after, body), *map(self._with_answer, said)]
         after = view.then(coming) if coming else view
         if self.observe:
-            return self._observed(after, body, betas, coming)
+            return self._observed(after, body, betas, name, coming)
         return self._managed(view, after, coming, body, betas)
 
     def _view(self) -> View:
@@ -165,24 +165,25 @@ class Recording:
 
     # -- what is sent ------------------------------------------------------------------------
 
-    def _beside(self, view: View, body: Body, betas: frozenset[str]) -> Outgoing:
-        data = {"view": view.version, "digest": digest(body), "purpose": "side"}
+    def _beside(self, view: View, body: Body, betas: frozenset[str], name: str) -> Outgoing:
+        data = {"view": view.version, "digest": name, "purpose": "side"}
         return self._sent(body, body, {**data, "sent": shown(body)}, betas)
 
     def _observed(
-        self, view: View, body: Body, betas: frozenset[str], coming: Sequence[EventDraft]
+        self,
+        view: View,
+        body: Body,
+        betas: frozenset[str],
+        name: str,
+        coming: Sequence[EventDraft],
     ) -> Outgoing:
         """The harness's own request; what it says that is new is recorded in the same append."""
         rendered = render(view, open="keep", model=_model(body))
-        is_whole = not body.get("thread")
-        data: dict[str, Json] = {
-            "view": view.version,
-            "digest": digest(body if is_whole else rendered),
-            "purpose": "turn",
-        }
-        differing = divergence(rendered, body) if is_whole else None
-        if differing is not None:
-            data["divergence"] = differing
+        shown = digest(rendered)
+        data: dict[str, Json] = {"view": view.version, "digest": shown, "purpose": "turn"}
+        if name != shown and not body.get("thread"):
+            data["digest"] = name
+            data["divergence"] = {"digest": shown, **divergence(rendered, body)}
         return self._sent(body, body, data, betas, before=coming)
 
     def _managed(

@@ -7,7 +7,7 @@ from typing import Any
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.events import Json
-from foldlog.projections.digest import digest, unmarked, unmarked_messages
+from foldlog.projections.digest import unmarked, unmarked_messages
 
 SHOWN = ("system", "tools", "messages")
 """What of a request the model sees."""
@@ -34,19 +34,16 @@ def params(body: Mapping[str, Any]) -> dict[str, Json]:
     return found
 
 
-def divergence(rendered: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Json] | None:
-    """How a request differs from the view as it is rendered; None where it does not.
+def divergence(rendered: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Json]:
+    """How a request differs from the view as it is rendered.
 
     Returns:
-        ``digest`` of the view as rendered; ``from`` and ``to``, the places of its messages that
-        were not sent, and ``messages``, what was sent instead; ``system`` and ``tools`` where they
-        differ, null for what was not sent.
+        ``from`` and ``to``, the places of the view's messages that were not sent, and ``messages``,
+        what was sent instead; ``system`` and ``tools`` where they differ, null for what was not
+        sent.
     """
-    of_view = digest(rendered)
-    if of_view == digest(body):
-        return None
     view, sent = shown(rendered), shown(body)
-    found: dict[str, Json] = {"digest": of_view}
+    found: dict[str, Json] = {}
     for key in ("system", "tools"):
         if not same(view.get(key), sent.get(key)):
             found[key] = sent.get(key)
