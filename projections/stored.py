@@ -6,7 +6,7 @@ fold, the control events behind it, and the payloads of the pieces that are visi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from foldlog.eventstore import Event, EventStore, InvalidView, SessionNotFound, StoreError
@@ -34,13 +34,19 @@ class Stored:
 
 
 class Resumed:
-    """The fold of one session, kept up with its store."""
+    """The fold of one session, kept up with its store.
+
+    What the newest view that was shown had to load is kept for the next one, which shows most of it
+    again.
+    """
 
     def __init__(self, store: EventStore, session: str) -> None:
         self._store = store
         self._session = session
         self._source = Stored(store, session)
         self._fold = self._loaded() or Fold()
+        self._newest: View | None = None
+        self._shown: Mapping[int, Event] = {}
         self._unsaved = 0
 
     def view(self, until: int | None = None) -> View:
@@ -57,7 +63,12 @@ class Resumed:
             )
         if last > self._fold.version:
             self._catch_up(last)
-        return View(self._session, self._fold, self._source, until)
+        if self._newest and self._newest.loaded:
+            self._shown = self._newest.loaded
+        view = View(self._session, self._fold, self._source, until, self._shown)
+        if until is None:
+            self._newest = view
+        return view
 
     def _catch_up(self, last: int) -> None:
         after = self._fold.version

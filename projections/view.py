@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from foldlog.eventstore.errors import InvalidView
@@ -14,6 +15,9 @@ from foldlog.projections.fold import CONTROL, Fold, Layout, bad_edit
 from foldlog.projections.lineage import Range, joined
 from foldlog.projections.pieces import Piece, Shown, Stroke, Summary, pieces_of, shown_from_json
 from foldlog.projections.sources import Ahead, Recorded, Source
+
+
+_NOTHING: Mapping[int, Event] = MappingProxyType({})
 
 
 class View:
@@ -29,7 +33,14 @@ class View:
         lineage: The versions it is made of, as closed ranges in their order.
     """
 
-    def __init__(self, session: str, fold: Fold, source: Source, until: int | None = None) -> None:
+    def __init__(
+        self,
+        session: str,
+        fold: Fold,
+        source: Source,
+        until: int | None = None,
+        before: Mapping[int, Event] = _NOTHING,
+    ) -> None:
         self.session = session
         self.layout: Layout = fold.layout(until)
         self.version = self.layout.version
@@ -37,6 +48,7 @@ class View:
         self.lineage: tuple[Range, ...] = self.layout.lineage.ranges
         self._fold = fold
         self._source = source
+        self._before = before  # what an earlier view loaded: events never change
         self._loaded: dict[int, Event] = {}
         self._visible_loaded = False
 
@@ -82,7 +94,7 @@ class View:
 
     def at(self, version: int) -> View:
         """The view at an earlier version of the same log."""
-        return View(self.session, self._fold, self._source, version)
+        return View(self.session, self._fold, self._source, version, self._before)
 
     def event(self, version: int) -> Event:
         """An event of the session, on the lineage or not.
@@ -90,8 +102,8 @@ class View:
         Raises:
             VersionNotFound: There is no such version.
         """
-        loaded = self._loaded.get(version)
-        return loaded if loaded is not None else self._source.event(version)
+        known = self._known(version)
+        return known if known is not None else self._source.event(version)
 
     def events(self, piece: Piece) -> Iterator[Event]:
         """The events of a piece, ascending."""
@@ -107,11 +119,9 @@ class View:
     def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
         """The events of closed ranges, in the order given; what is loaded is not read again."""
         for first, last in ranges:
-            versions = range(first, last + 1)
-            if all(version in self._loaded for version in versions):
-                yield from (self._loaded[version] for version in versions)
-            else:
-                yield from self._source.load([(first, last)])
+            known = [self._known(version) for version in range(first, last + 1)]
+            found = [event for event in known if event is not None]
+            yield from found if len(found) == len(known) else self._source.load([(first, last)])
 
     def piece(self, version: int) -> Piece | None:
         """The piece that a version lies in; None when it is not on the lineage."""
@@ -142,7 +152,7 @@ class View:
         fold, ahead = self._fold.copy(), Ahead(self, self.session, self.version, drafts)
         for event in ahead.events:
             fold.add(event)
-        return View(self.session, fold, ahead)
+        return View(self.session, fold, ahead, before=self.loaded or self._before)
 
     def edit_events(self) -> list[Event]:
         """The events of all edits that count, ascending."""
@@ -181,14 +191,30 @@ class View:
     def _ascending(self) -> list[Piece]:
         return sorted(self.pieces, key=lambda piece: piece.first)
 
+    @property
+    def loaded(self) -> Mapping[int, Event]:
+        """The events that were loaded to show it; empty where it was not shown yet."""
+        return self._loaded if self._visible_loaded else _NOTHING
+
+    def _known(self, version: int) -> Event | None:
+        return self._loaded.get(version) or self._before.get(version)
+
     def _load_visible(self) -> None:
         if not self._visible_loaded:
             self._visible_loaded = True
             self._load((piece.first, piece.last) for piece in self.pieces if not piece.hides)
 
     def _load(self, ranges: Iterable[Range]) -> None:
-        wanted = joined(ranges)
-        if wanted:
+        unknown = []
+        for first, last in joined(ranges):
+            for version in range(first, last + 1):
+                known = self._known(version)
+                if known is None:
+                    unknown.append((version, version))
+                else:
+                    self._loaded[version] = known
+        if unknown:
+            wanted = joined(unknown)
             self._loaded.update((event.version, event) for event in self._source.load(wanted))
 
 
