@@ -16,7 +16,6 @@ from foldlog.projections.lineage import Range, joined
 from foldlog.projections.pieces import Piece, Shown, Stroke, Summary, pieces_of, shown_from_json
 from foldlog.projections.sources import Ahead, Recorded, Source
 
-
 _NOTHING: Mapping[int, Event] = MappingProxyType({})
 
 
@@ -152,7 +151,8 @@ class View:
         fold, ahead = self._fold.copy(), Ahead(self, self.session, self.version, drafts)
         for event in ahead.events:
             fold.add(event)
-        return View(self.session, fold, ahead, before=self.loaded or self._before)
+        self._load_visible()  # most of it is shown there, too
+        return View(self.session, fold, ahead, before=self._loaded)
 
     def edit_events(self) -> list[Event]:
         """The events of all edits that count, ascending."""
