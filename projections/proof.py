@@ -9,7 +9,7 @@ from foldlog.eventstore import Event, FoldlogError, InvalidView
 from foldlog.projections.digest import digest
 from foldlog.projections.edits import problems
 from foldlog.projections.lineage import is_version, joined
-from foldlog.projections.live.sent import rebuilt
+from foldlog.projections.live.divergence import rebuilt
 from foldlog.projections.render import Open, render
 from foldlog.projections.view import View
 

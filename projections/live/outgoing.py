@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from foldlog.eventstore.errors import VersionConflict
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.projections.compaction.overflow import Overflow
 from foldlog.projections.compaction.summaries.overflow import is_overflow
-from foldlog.projections.live.served import served
+from foldlog.projections.live.server_edits import server_edits
 from foldlog.projections.live.wire import MessageStream
 
 if TYPE_CHECKING:
@@ -128,19 +128,19 @@ class Outgoing:
 
     def _said(self, data: dict[str, Json]) -> Event | None:
         """Record a reply in the conversation, if it goes on from its request."""
-        session, past = self.recording.session, self.recording.past
+        session, cache = self.recording.session, self.recording.cache
         assert self.request is not None
-        if not self.is_turn or past.newest != self.request.version:
+        if not self.is_turn or cache.newest_turn != self.request.version:
             return None
-        drafts: Sequence[EventDraft] = [EventDraft("message.assistant", data)]
+        reply = EventDraft("message.assistant", data)
         try:
             view = session.view() if session.version == session.store.last(session.id) else None
             if view is None or self.request.version not in view.layout.lineage:
                 return None
-            event = session.append(*drafts, *served(view, data))[0]
+            event = session.append(reply, *server_edits(view, data))[0]
         except VersionConflict:
             return None
-        past.take(event)
+        cache.take(event)
         return event
 
     def _fail(self, error: Mapping[str, Json]) -> bool:
@@ -167,7 +167,7 @@ class Outgoing:
             event = session.append(draft)[-1]
         except VersionConflict:
             event = session.store.append(session.id, [draft])[-1]
-        self.recording.past.take(event)
+        self.recording.cache.take(event)
         return event
 
 

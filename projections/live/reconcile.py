@@ -1,8 +1,8 @@
 """Reconciling: what a harness's list says that the log does not know yet. Pure.
 
-    known: what the log says, event by event ─┐
-                                              ├─► how far they agree ─► a move of the head, drafts
-    told: what the harness's list says       ─┘
+    what the log says, event by event ─┐
+                                       ├─► how far they agree ─► a move of the head, drafts
+    what the harness's list says      ─┘
 
 The two are walked side by side. Where the log's next event is not what the list says next, they
 part: what the log holds behind that place was edited, undone or never known to the harness, and is
@@ -19,11 +19,14 @@ from foldlog.eventstore.events import EventDraft, Json
 from foldlog.projections.digest import MARK, unmarked
 from foldlog.projections.interrupted import INTERRUPTED
 from foldlog.projections.items import Item
-from foldlog.projections.live.told import Part, Stretch, parts_in, parts_of, signature, stretches
+from foldlog.projections.live.body import SETTINGS, Body, previous_reply
+from foldlog.projections.live.divergence import same
+from foldlog.projections.live.parts import Part, Stretch, parts_of, signature, stretches
 from foldlog.projections.replies import joined
+from foldlog.projections.view import View
 
 
-class Known(NamedTuple):
+class Recorded(NamedTuple):
     """One thing that the log says.
 
     Attributes:
@@ -42,13 +45,13 @@ class Known(NamedTuple):
         return self.parts[0].in_reply
 
 
-def known(items: Iterable[Item]) -> list[Known]:
+def recorded(items: Iterable[Item]) -> list[Recorded]:
     """What a view's items say, or the events of a lineage; what says nothing is left out."""
     found = []
     for item in joined(list(items)):
         parts = parts_of(item.role, item.content, keep_blocks=False)
         if parts:
-            found.append(Known(item.version, tuple(parts), _optional(item)))
+            found.append(Recorded(item.version, tuple(parts), _optional(item)))
     return found
 
 
@@ -64,17 +67,17 @@ class Agreement:
     """How far a log and a list agree.
 
     Attributes:
-        told: The parts of the list that the log knows, by their places.
+        matched: The places of the list's parts that the log says too.
         parted: The version of the first event that the list does not know; None where it knows all.
         agreed: How many events the list knows.
     """
 
-    told: set[int] = field(default_factory=set)
+    matched: set[int] = field(default_factory=set)
     parted: int | None = None
     agreed: int = 0
 
 
-def agreement(log: Sequence[Known], parts: Sequence[Part]) -> Agreement:
+def agreement(log: Sequence[Recorded], parts: Sequence[Part]) -> Agreement:
     """Walk the log and the list side by side, as far as they agree."""
     walk = _Walk(stretches(parts))
     at = 0
@@ -93,7 +96,7 @@ def agreement(log: Sequence[Known], parts: Sequence[Part]) -> Agreement:
     return walk.found
 
 
-def _skippable(rest: Sequence[Known]) -> bool:
+def _skippable(rest: Sequence[Recorded]) -> bool:
     return all(item.optional or (item.in_reply and not signature(item.parts)) for item in rest)
 
 
@@ -105,7 +108,7 @@ class _Walk:
         self._stretches = list_
         self._at = 0
 
-    def reply(self, run: Sequence[Known]) -> int:
+    def reply(self, run: Sequence[Recorded]) -> int:
         """Meet as many of the log's events that make one reply as the list has in it."""
         stretch = self._next(in_reply=True)
         if stretch is None or self._met(stretch):
@@ -120,7 +123,7 @@ class _Walk:
                     return count
         return 0
 
-    def between(self, item: Known) -> bool:
+    def between(self, item: Recorded) -> bool:
         """Meet an event that stands between replies."""
         stretch = self._next(in_reply=False)
         places = self._places(stretch, item) if stretch else None
@@ -130,7 +133,7 @@ class _Walk:
         self.found.agreed += 1
         return True
 
-    def _places(self, stretch: Stretch, item: Known) -> list[int] | None:
+    def _places(self, stretch: Stretch, item: Recorded) -> list[int] | None:
         """Where a stretch says what an event says; None where it does not."""
         places: list[int] = []
         for part in item.parts:
@@ -143,10 +146,10 @@ class _Walk:
 
     def _place(self, stretch: Stretch, part: Part, taken: list[int]) -> int | None:
         """A result is found wherever it stands; all else has to come next."""
-        for at, told in enumerate(stretch.parts, stretch.first):
-            if at in self.found.told or at in taken or told.is_result != part.is_result:
+        for at, said in enumerate(stretch.parts, stretch.first):
+            if at in self.found.matched or at in taken or said.is_result != part.is_result:
                 continue
-            if (told.role, told.id, told.key) == (part.role, part.id, part.key):
+            if (said.role, said.id, said.key) == (part.role, part.id, part.key):
                 return at
             if not part.is_result:
                 return None
@@ -165,10 +168,10 @@ class _Walk:
 
     def _met(self, stretch: Stretch) -> bool:
         last = stretch.first + len(stretch.parts)
-        return all(at in self.found.told for at in range(stretch.first, last))
+        return all(at in self.found.matched for at in range(stretch.first, last))
 
     def _meet(self, places: Iterable[int]) -> None:
-        self.found.told.update(places)
+        self.found.matched.update(places)
 
 
 def _ends(stretch: Stretch) -> list[int]:
@@ -182,17 +185,17 @@ def _ends(stretch: Stretch) -> list[int]:
 
 
 def drafts(
-    messages: Sequence[Mapping[str, Any]], parts: Sequence[Part], told: set[int]
+    messages: Sequence[Mapping[str, Any]], parts: Sequence[Part], matched: set[int]
 ) -> Iterator[EventDraft]:
     """What a list says beyond what is known: each result on its own, the rest message by message.
 
     Args:
         parts: The list's parts.
-        told: The places of those that are known.
+        matched: The places of those that the log says too.
     """
     fresh: dict[int, list[Part]] = {}
     for at, part in enumerate(parts):
-        if at not in told:
+        if at not in matched:
             fresh.setdefault(part.message, []).append(part)
     for at, rest in fresh.items():
         yield from _drafts(messages[at], rest)
@@ -222,9 +225,25 @@ def _result(block: Json) -> EventDraft:
     return EventDraft("tool.result", {**data, "synthesized": True} if made_up else data)
 
 
-def has_replies(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the assistant said anything in a list."""
-    return any(message.get("role") == "assistant" for message in messages)
+def changed_settings(view: View, body: Body) -> list[EventDraft]:
+    """System prompt and tools, where the request has others than the log."""
+    known = {"system": view.system, "tools": view.tools}
+    wanted = [key for key in SETTINGS if key in body or not previous_reply(body)]
+    return [
+        EventDraft(f"{key}.set", {key: body.get(key)})
+        for key in wanted
+        if not same(unmarked((known[key] or {}).get(key)), unmarked(body.get(key)))
+    ]
 
 
-__all__ = ["Agreement", "Known", "agreement", "drafts", "has_replies", "known", "parts_in"]
+def is_aside(view: View, body: Body, found: Agreement) -> bool:
+    """Whether a list that is not the conversation stands beside it: a title, a harness's summary.
+
+    It holds no reply, and has nothing in common with the conversation, or neither system prompt nor
+    tools. A first request without tools was one itself, if the next one has some.
+    """
+    if any(message.get("role") == "assistant" for message in body["messages"]):
+        return False
+    if found.agreed:
+        return len(changed_settings(view, body)) == len(SETTINGS)
+    return bool((view.tools or {}).get("tools")) or not body.get("tools")

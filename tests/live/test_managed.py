@@ -175,7 +175,7 @@ class TestTooLong:
         worked(api, harness)
         api.faults.append(TOO_LONG["400"])
         harness.say("and now?")
-        assert harness.recording.past.windows == {MODEL: 8000}
+        assert harness.recording.cache.windows == {MODEL: 8000}
 
 
 class TestWhatAPolicyAsks:

@@ -1,8 +1,8 @@
-"""The past, as a harness may know it: what each lineage of a session says, event by event.
+"""What is kept in memory of a session, so that the next request costs what is new in it.
 
-Of each event its version and a digest of what it says are kept, so that the next list is compared
-without reading anything but what is new. All of it comes from the log, and is read again when a
-session is resumed.
+Of each event of a lineage its version and a digest of what it says are kept, so that a list is
+compared without reading the log again. All of it comes from the log, and is read again where a
+session is resumed, but for what a process learns while it runs: the newest request, and windows.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.items import items_from
 from foldlog.projections.lineage import Lineage, Range
-from foldlog.projections.live.reconcile import Known, known
-from foldlog.projections.live.told import Part, parts_of, signature
+from foldlog.projections.live.parts import Part, parts_of, signature
+from foldlog.projections.live.reconcile import Recorded, recorded
 from foldlog.projections.pieces import WHOLE
 
 if TYPE_CHECKING:
@@ -38,43 +38,43 @@ class Branch:
 
     Attributes:
         lineage: The versions it is made of.
-        known: What they say.
+        recorded: What they say.
     """
 
-    def __init__(self, lineage: Lineage = _NOTHING, known: list[Known] | None = None) -> None:
+    def __init__(self, lineage: Lineage = _NOTHING, recorded: list[Recorded] | None = None) -> None:
         self.lineage = lineage
-        self.known = [] if known is None else known
+        self.recorded = [] if recorded is None else recorded
 
     def at(self, view: View) -> Branch:
         """The branch that a view is of; what both have in common is not read again."""
         now = view.layout.lineage
         common = _common(self.lineage, now)
         events = list(view.load(_after(now, common)))
-        kept = self.known if common == len(self.lineage) else self._first(common)
-        kept.extend(known(item for event in events for item in items_from(event, WHOLE)))
+        kept = self.recorded if common == len(self.lineage) else self._first(common)
+        kept.extend(recorded(item for event in events for item in items_from(event, WHOLE)))
         return Branch(now, kept)
 
-    def behind(self, version: int) -> list[Known]:
+    def behind(self, version: int) -> list[Recorded]:
         """What stands behind a version."""
         place = self.lineage.place(version)
         assert place is not None
-        return [it for it in self.known if (self.lineage.place(it.version) or 0) > place]
+        return [it for it in self.recorded if (self.lineage.place(it.version) or 0) > place]
 
-    def _first(self, count: int) -> list[Known]:
+    def _first(self, count: int) -> list[Recorded]:
         """What the first versions say."""
-        return [it for it in self.known if (self.lineage.place(it.version) or 0) < count]
+        return [it for it in self.recorded if (self.lineage.place(it.version) or 0) < count]
 
 
-class Past:
-    """What is remembered of one session, for all that record it in this process.
+class Cache:
+    """What is kept of one session, for all that record it in this process.
 
     Attributes:
-        newest: The version of the newest request for a turn.
+        newest_turn: The version of the newest request for a turn.
         windows: The windows in tokens that the API told of, by model.
     """
 
     def __init__(self) -> None:
-        self.newest = 0
+        self.newest_turn = 0
         self.windows: dict[str, int] = {}
         self._list: list[tuple[Json, list[Part]]] = []
         self._current = Branch()
@@ -84,10 +84,10 @@ class Past:
 
     def parts(self, messages: Sequence[Mapping[str, Any]]) -> list[Part]:
         """What a list says; messages that stood in the same place of the last one are known."""
-        known = self._list
+        before = self._list
         self._list = [
-            known[at]
-            if at < len(known) and known[at][0] == message
+            before[at]
+            if at < len(before) and before[at][0] == message
             else (message, parts_of(str(message.get("role")), message.get("content"), at))
             for at, message in enumerate(messages)
         ]
@@ -136,13 +136,13 @@ class Past:
                 del self._answers[next(iter(self._answers))]
 
 
-def past_of(session: Session) -> Past:
-    """What is remembered of a session; one for all that record it."""
+def cache_of(session: Session) -> Cache:
+    """What is kept of a session; one for all that record it."""
     with _LOCK:
-        return _PASTS.setdefault(session, Past())
+        return _CACHES.setdefault(session, Cache())
 
 
-_PASTS: WeakKeyDictionary[Session, Past] = WeakKeyDictionary()
+_CACHES: WeakKeyDictionary[Session, Cache] = WeakKeyDictionary()
 _LOCK = Lock()
 
 

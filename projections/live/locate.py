@@ -1,4 +1,4 @@
-"""Finding the place in a log that a harness's list goes on from.
+"""The place in a log that a harness's list goes on from.
 
     as it is shown → as it is rendered → as it happened → branches that were left behind
 
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.items import items
 from foldlog.projections.lineage import joined
-from foldlog.projections.live.past import Branch, Past
-from foldlog.projections.live.reconcile import Agreement, Known, agreement, known
-from foldlog.projections.live.told import Part, parts_in
+from foldlog.projections.live.cache import Branch, Cache
+from foldlog.projections.live.parts import Part, parts_in
+from foldlog.projections.live.reconcile import Agreement, Recorded, agreement, recorded
 from foldlog.projections.render import render
 from foldlog.projections.rewind import compacted_path
 from foldlog.projections.view import View
@@ -48,26 +48,26 @@ class Place:
         return [EventDraft("head.moved", {"to": self.to, **more})]
 
 
-def place(session: Session, past: Past, view: View, parts: Sequence[Part]) -> Place:
-    """Where a list parts from what is known of a session.
+def locate(session: Session, cache: Cache, view: View, parts: Sequence[Part]) -> Place:
+    """Where a list parts from the log of a session.
 
     Args:
         parts: What the list says.
     """
     if not view.layout.painted:  # what happened is what is shown, and is remembered
-        whole = agreement(past.current(view).known, parts)
+        whole = agreement(cache.current(view).recorded, parts)
         if whole.parted is None:
             return Place(whole)
-    shown = agreement(known(items(view)), parts)
+    shown = agreement(recorded(items(view)), parts)
     if shown.parted is None:
         return Place(shown)
     rendered = agreement(_rendered(view), parts)
     if rendered.parted is None:
         return Place(rendered)
-    here = past.current(view)
+    here = cache.current(view)
     found = [(shown, here)] if _can_part(view, shown) else []
-    for branch in (here, *past.left(session, view)):
-        whole = agreement(branch.known, parts)
+    for branch in (here, *cache.left(session, view)):
+        whole = agreement(branch.recorded, parts)
         if whole.parted is None and branch is here:
             return Place(whole)
         found.append((whole, branch))
@@ -75,15 +75,15 @@ def place(session: Session, past: Past, view: View, parts: Sequence[Part]) -> Pl
     return Place(best, branch.lineage.before(best.parted) if best.parted else branch.lineage.tip)
 
 
-def behind(view: View, past: Past, reply: int, parts: Sequence[Part]) -> Place:
-    """Where the messages behind a reply part from what is known to stand behind it.
+def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Part]) -> Place:
+    """Where the messages behind a reply part from what the log holds behind it.
 
     Args:
         reply: Its version.
         parts: What the messages behind it say.
     """
     here = reply in view.layout.lineage
-    branch = past.current(view) if here else Branch().at(view.at(reply))
+    branch = cache.current(view) if here else Branch().at(view.at(reply))
     found = agreement(branch.behind(reply), parts)
     if found.parted is not None:
         return Place(found, branch.lineage.before(found.parted))
@@ -96,7 +96,7 @@ def _can_part(view: View, found: Agreement) -> bool:
     return view.event(found.parted).type != "summary.written"
 
 
-def _rendered(view: View) -> list[Known]:
+def _rendered(view: View) -> list[Recorded]:
     """The view as the model is sent it, repairs and all; it tells nothing of versions."""
     parts = parts_in(render(view, open="keep")["messages"])
-    return [Known(0, (part,)) for part in parts]
+    return [Recorded(0, (part,)) for part in parts]

@@ -22,7 +22,7 @@ RULE = "server_edits"
 """The rule that such an edit is recorded under; it is the one that asks for it."""
 
 
-def served(view: View, reply: Mapping[str, Any]) -> list[EventDraft]:
+def server_edits(view: View, reply: Mapping[str, Any]) -> list[EventDraft]:
     """What is recorded behind a reply, in the same append.
 
     Args:

@@ -1,4 +1,4 @@
-"""What is recorded of a request: enough to rebuild it, and to see how it differed from the view."""
+"""How an observed request differs from the view: recorded with it, so that it can be rebuilt."""
 
 from __future__ import annotations
 
@@ -7,34 +7,10 @@ from typing import Any
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.events import Json
-from foldlog.projections.digest import unmarked, unmarked_messages
-
-SHOWN = ("system", "tools", "messages")
-"""What of a request the model sees."""
-
-_SECRET = "authorization_token"
+from foldlog.projections.live.body import SETTINGS, Body, shown
 
 
-def shown(body: Mapping[str, Any]) -> dict[str, Json]:
-    """What of a request the model sees, without marks; what is absent or null stays away."""
-    found = {
-        "system": unmarked(body.get("system")),
-        "tools": unmarked(body.get("tools")),
-        "messages": unmarked_messages(body.get("messages")),
-    }
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def params(body: Mapping[str, Any]) -> dict[str, Json]:
-    """All else of a request, less its model and what is secret."""
-    found = {key: value for key, value in body.items() if key not in (*SHOWN, "model")}
-    servers = found.get("mcp_servers")
-    if isinstance(servers, list):
-        found["mcp_servers"] = [_without_secret(server) for server in servers]
-    return found
-
-
-def divergence(rendered: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Json]:
+def divergence(rendered: Mapping[str, Any], body: Body) -> dict[str, Json]:
     """How a request differs from the view as it is rendered.
 
     Returns:
@@ -44,7 +20,7 @@ def divergence(rendered: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str
     """
     view, sent = shown(rendered), shown(body)
     found: dict[str, Json] = {}
-    for key in ("system", "tools"):
+    for key in SETTINGS:
         if not same(view.get(key), sent.get(key)):
             found[key] = sent.get(key)
     old, new = view.get("messages") or [], sent.get("messages") or []
@@ -62,9 +38,8 @@ def rebuilt(rendered: Mapping[str, Any], differing: Mapping[str, Any]) -> dict[s
     """The request that was sent, from the view as it is rendered and how it differed from that."""
     view = shown(rendered)
     old = view.get("messages") or []
-    middle = differing["messages"]
-    made = {**view, **{key: differing[key] for key in ("system", "tools") if key in differing}}
-    made["messages"] = [*old[: differing["from"]], *middle, *old[differing["to"] :]]
+    made = {**view, **{key: differing[key] for key in SETTINGS if key in differing}}
+    made["messages"] = [*old[: differing["from"]], *differing["messages"], *old[differing["to"] :]]
     return made
 
 
@@ -79,9 +54,3 @@ def _same_from_start(one: list[Json], other: list[Json]) -> int:
         if not same(a, b):
             return at
     return min(len(one), len(other))
-
-
-def _without_secret(server: Json) -> Json:
-    if not isinstance(server, dict):
-        return server
-    return {key: value for key, value in server.items() if key != _SECRET}

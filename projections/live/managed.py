@@ -1,0 +1,110 @@
+"""The view in a harness's request: its own settings and cache marks, and what the policy asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from foldlog.eventstore.events import EventDraft, Json
+from foldlog.projections.blocks import THINKING, blocks, content_of, is_blank, kind
+from foldlog.projections.compaction.binding import BOUND, DROP_BLOCK
+from foldlog.projections.compaction.decision import Ask
+from foldlog.projections.digest import MARK
+from foldlog.projections.items import items
+from foldlog.projections.lineage import is_version
+from foldlog.projections.live.body import SETTINGS, Body, previous_reply
+from foldlog.projections.mending.model import family
+from foldlog.projections.proof import has_diverged
+from foldlog.projections.view import View
+
+ALWAYS = {"type": "adaptive"}
+"""The thinking of a request that says nothing of it, where thinking of old is asked about: a model
+that binds its thinking thinks whether it is told to or not."""
+
+
+def with_view(body: Body, rendered: Mapping[str, Any]) -> dict[str, Any]:
+    """A harness's request with the view in the place of its messages, sent whole.
+
+    What a message thread leaves to the API, system prompt and tools too, comes from the view.
+    """
+    made = {key: value for key, value in body.items() if key != "thread"}
+    if previous_reply(body):
+        held = {key: rendered[key] for key in SETTINGS if rendered[key] is not None}
+        made = {**held, **made}
+    made["messages"] = marked(rendered["messages"], body["messages"])
+    return made
+
+
+def asked_for(
+    ask: Ask | None, body: Body, betas: frozenset[str]
+) -> tuple[dict[str, Any], frozenset[str]]:
+    """A request that asks for it, and the beta names that it needs beside its own.
+
+    What the harness asks itself stays: a request that has the API edit already is not told how.
+    """
+    if ask is None:
+        return dict(body), frozenset()
+    taken = {key for key in ask.params if key != "thinking" and body.get(key) is not None}
+    if taken:
+        ask = Ask({k: v for k, v in ask.params.items() if k not in taken}, ask.betas, ask.reason)
+    if "thinking" in ask.params and not body.get("thinking"):
+        body = {**body, "thinking": ALWAYS}
+    made = ask.added_to(body)
+    added = frozenset(made.pop("betas", ()))
+    return made, added - betas
+
+
+def marked(
+    view: Sequence[Mapping[str, Any]], harness: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """The messages of a view with the marks of a harness's list, as far from the end as there.
+
+    A mark stands on the last block of a message that can have one: thinking and empty text cannot.
+    Messages that have none are the very objects of the view.
+    """
+    messages = list(view)
+    for behind, mark in _marks(harness):
+        at = len(messages) - 1 - behind
+        if at >= 0:
+            messages[at] = _marked(messages[at], mark)
+    return messages
+
+
+def _marks(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Json]]:
+    """The newest mark of each message that has one, and how many messages stand behind it."""
+    for behind, message in enumerate(reversed(messages)):
+        content = blocks(content_of(message.get("content")))
+        found = [block[MARK] for block in content if isinstance(block, dict) and block.get(MARK)]
+        if found:
+            yield behind, found[-1]
+
+
+def _marked(message: Mapping[str, Any], mark: Json) -> Mapping[str, Any]:
+    content = list(blocks(content_of(message.get("content"))))
+    for at in range(len(content) - 1, -1, -1):
+        if kind(content[at]) not in THINKING and not is_blank(content[at]):
+            content[at] = {**content[at], MARK: mark}
+            return {**message, "content": content}
+    return message
+
+
+def without_partial(view: View) -> list[EventDraft]:
+    """The move that leaves a reply behind that broke off, where nothing was said after it.
+
+    The models refuse a request that ends in a reply. All else stays on the lineage.
+    """
+    newest = next((item.event for item in reversed(items(view))), None)
+    if newest is None or not newest.data.get("partial"):
+        return []
+    path = view.layout.lineage.without(newest.version).ranges
+    to = max(last for _, last in path)
+    return [EventDraft("head.moved", {"to": to, "path": [list(part) for part in path]})]
+
+
+def drops_bound(view: View, model: str | None) -> Ask | None:
+    """What to ask where thinking may be bound to messages that were sent in place of the view."""
+    reply = next((item.event for item in reversed(items(view)) if item.role == "assistant"), None)
+    request = reply.data.get("request") if reply else None
+    if model is None or not BOUND.search(family(model)) or not is_version(request):
+        return None
+    return DROP_BLOCK if has_diverged(view.event(request)) else None
