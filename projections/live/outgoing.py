@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from foldlog.eventstore import codec
 from foldlog.eventstore.errors import VersionConflict
 from foldlog.eventstore.events import Event, EventDraft, Json
+from foldlog.projections.compaction.cut import one_line
 from foldlog.projections.compaction.overflow import Overflow
 from foldlog.projections.compaction.summaries.overflow import is_overflow
 from foldlog.projections.live.server_edits import server_edits
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 OVERFLOWS = (400, 413)
 """The statuses with which the API refuses a request as too long."""
+
+SAID = 200
+"""Characters that are kept of an answer that is no message."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,7 +107,8 @@ class Outgoing:
         """
         read = message if isinstance(message, Mapping) else _parsed(message)
         if not isinstance(read.get("content"), list):
-            self.failed(f"the answer is no message: {read.get('message', read)}")
+            said = one_line(str(read.get("message", read)), SAID)
+            self.failed(f"the answer is no message: {said}")
             return None
         return self.answered(read, request_id)
 

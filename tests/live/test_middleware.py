@@ -467,7 +467,8 @@ class TestFailures:
 
         http = httpx2.Client(transport=httpx2.MockTransport(answer))
         place.sync(http_client=http).messages.with_raw_response.create(**asked())
-        assert place.failure.data["error"]["message"] == "the answer is no message"
+        said = "the answer is no message: <html>login</html>"
+        assert place.failure.data["error"]["message"] == said
 
 
 class TestCancelled:

@@ -1,0 +1,41 @@
+"""The store's work beside an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from anyio import CancelScope, get_cancelled_exc_class, to_thread
+
+T = TypeVar("T")
+
+
+class Worker:
+    """One thread, in which things are done in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(1, "foldlog")  # starts its thread when it is needed
+
+    async def run(
+        self, work: Callable[..., T], *given: Any, undo: Callable[[T], None] | None = None
+    ) -> T:
+        """Do it, without holding up the event loop.
+
+        A cancelled task waits until it is done, so that all is recorded when it ends.
+
+        Args:
+            undo: What to do with the outcome of a task that was cancelled meanwhile.
+        """
+        future = self._threads.submit(work, *given)
+        try:
+            return await to_thread.run_sync(future.result)
+        except get_cancelled_exc_class():
+            with CancelScope(shield=True):
+                await to_thread.run_sync(_finished, future, undo)
+            raise
+
+
+def _finished(future: Future[T], undo: Callable[[T], None] | None) -> None:
+    if future.exception() is None and undo is not None:
+        undo(future.result())
