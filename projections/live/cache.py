@@ -16,7 +16,7 @@ from foldlog.eventstore.events import Event, Json
 from foldlog.projections.items import items_from
 from foldlog.projections.lineage import Lineage, Range
 from foldlog.projections.live.parts import Part, parts_of, signature
-from foldlog.projections.live.reconcile import Recorded, recorded
+from foldlog.projections.live.reconcile import Entry, entries
 from foldlog.projections.pieces import WHOLE
 
 if TYPE_CHECKING:
@@ -38,31 +38,31 @@ class Branch:
 
     Attributes:
         lineage: The versions it is made of.
-        recorded: What they say.
+        entries: What they say.
     """
 
-    def __init__(self, lineage: Lineage = _NOTHING, recorded: list[Recorded] | None = None) -> None:
+    def __init__(self, lineage: Lineage = _NOTHING, entries: list[Entry] | None = None) -> None:
         self.lineage = lineage
-        self.recorded = [] if recorded is None else recorded
+        self.entries = [] if entries is None else entries
 
     def at(self, view: View) -> Branch:
         """The branch that a view is of; what both have in common is not read again."""
         now = view.layout.lineage
         common = _common(self.lineage, now)
         events = list(view.load(_after(now, common)))
-        kept = self.recorded if common == len(self.lineage) else self._first(common)
-        kept.extend(recorded(item for event in events for item in items_from(event, WHOLE)))
+        kept = self.entries if common == len(self.lineage) else self._first(common)
+        kept.extend(entries(item for event in events for item in items_from(event, WHOLE)))
         return Branch(now, kept)
 
-    def behind(self, version: int) -> list[Recorded]:
+    def behind(self, version: int) -> list[Entry]:
         """What stands behind a version."""
         place = self.lineage.place(version)
         assert place is not None
-        return [it for it in self.recorded if (self.lineage.place(it.version) or 0) > place]
+        return [it for it in self.entries if (self.lineage.place(it.version) or 0) > place]
 
-    def _first(self, count: int) -> list[Recorded]:
+    def _first(self, count: int) -> list[Entry]:
         """What the first versions say."""
-        return [it for it in self.recorded if (self.lineage.place(it.version) or 0) < count]
+        return [it for it in self.entries if (self.lineage.place(it.version) or 0) < count]
 
 
 class Cache:

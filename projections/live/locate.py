@@ -17,7 +17,7 @@ from foldlog.projections.items import items
 from foldlog.projections.lineage import joined
 from foldlog.projections.live.cache import Branch, Cache
 from foldlog.projections.live.parts import Part, parts_in
-from foldlog.projections.live.reconcile import Agreement, Recorded, agreement, recorded
+from foldlog.projections.live.reconcile import Agreement, Entry, agreement, entries
 from foldlog.projections.render import render
 from foldlog.projections.rewind import compacted_path
 from foldlog.projections.view import View
@@ -55,10 +55,10 @@ def locate(session: Session, cache: Cache, view: View, parts: Sequence[Part]) ->
         parts: What the list says.
     """
     if not view.layout.painted:  # what happened is what is shown, and is remembered
-        whole = agreement(cache.current(view).recorded, parts)
+        whole = agreement(cache.current(view).entries, parts)
         if whole.parted is None:
             return Place(whole)
-    shown = agreement(recorded(items(view)), parts)
+    shown = agreement(entries(items(view)), parts)
     if shown.parted is None:
         return Place(shown)
     rendered = agreement(_rendered(view), parts)
@@ -67,7 +67,7 @@ def locate(session: Session, cache: Cache, view: View, parts: Sequence[Part]) ->
     here = cache.current(view)
     found = [(shown, here)] if _can_part(view, shown) else []
     for branch in (here, *cache.left(session, view)):
-        whole = agreement(branch.recorded, parts)
+        whole = agreement(branch.entries, parts)
         if whole.parted is None and branch is here:
             return Place(whole)
         found.append((whole, branch))
@@ -96,7 +96,7 @@ def _can_part(view: View, found: Agreement) -> bool:
     return view.event(found.parted).type != "summary.written"
 
 
-def _rendered(view: View) -> list[Recorded]:
+def _rendered(view: View) -> list[Entry]:
     """The view as the model is sent it, repairs and all; it tells nothing of versions."""
     parts = parts_in(render(view, open="keep")["messages"])
-    return [Recorded(0, (part,)) for part in parts]
+    return [Entry(0, (part,)) for part in parts]

@@ -26,7 +26,7 @@ from foldlog.projections.replies import joined
 from foldlog.projections.view import View
 
 
-class Recorded(NamedTuple):
+class Entry(NamedTuple):
     """One thing that the log says.
 
     Attributes:
@@ -45,13 +45,13 @@ class Recorded(NamedTuple):
         return self.parts[0].in_reply
 
 
-def recorded(items: Iterable[Item]) -> list[Recorded]:
+def entries(items: Iterable[Item]) -> list[Entry]:
     """What a view's items say, or the events of a lineage; what says nothing is left out."""
     found = []
     for item in joined(list(items)):
         parts = parts_of(item.role, item.content, keep_blocks=False)
         if parts:
-            found.append(Recorded(item.version, tuple(parts), _optional(item)))
+            found.append(Entry(item.version, tuple(parts), _optional(item)))
     return found
 
 
@@ -77,7 +77,7 @@ class Agreement:
     agreed: int = 0
 
 
-def agreement(log: Sequence[Recorded], parts: Sequence[Part]) -> Agreement:
+def agreement(log: Sequence[Entry], parts: Sequence[Part]) -> Agreement:
     """Walk the log and the list side by side, as far as they agree."""
     walk = _Walk(stretches(parts))
     at = 0
@@ -96,7 +96,7 @@ def agreement(log: Sequence[Recorded], parts: Sequence[Part]) -> Agreement:
     return walk.found
 
 
-def _skippable(rest: Sequence[Recorded]) -> bool:
+def _skippable(rest: Sequence[Entry]) -> bool:
     return all(item.optional or (item.in_reply and not signature(item.parts)) for item in rest)
 
 
@@ -108,7 +108,7 @@ class _Walk:
         self._stretches = list_
         self._at = 0
 
-    def reply(self, run: Sequence[Recorded]) -> int:
+    def reply(self, run: Sequence[Entry]) -> int:
         """Meet as many of the log's events that make one reply as the list has in it."""
         stretch = self._next(in_reply=True)
         if stretch is None or self._met(stretch):
@@ -123,7 +123,7 @@ class _Walk:
                     return count
         return 0
 
-    def between(self, item: Recorded) -> bool:
+    def between(self, item: Entry) -> bool:
         """Meet an event that stands between replies."""
         stretch = self._next(in_reply=False)
         places = self._places(stretch, item) if stretch else None
@@ -133,7 +133,7 @@ class _Walk:
         self.found.agreed += 1
         return True
 
-    def _places(self, stretch: Stretch, item: Recorded) -> list[int] | None:
+    def _places(self, stretch: Stretch, item: Entry) -> list[int] | None:
         """Where a stretch says what an event says; None where it does not."""
         places: list[int] = []
         for part in item.parts:

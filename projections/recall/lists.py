@@ -13,8 +13,8 @@ from foldlog.projections.listing import text_of_item
 from foldlog.projections.pieces import Piece
 from foldlog.projections.recall.quoted import one_line
 from foldlog.projections.recall.reach import Reach
-from foldlog.projections.recall.sight import IN_FULL, brief, kept
-from foldlog.projections.recall.told import HEAD, line_of, size_of
+from foldlog.projections.recall.texts import HEAD, line_of, size_of
+from foldlog.projections.recall.visibility import IN_FULL, brief, kept
 from foldlog.projections.view import View
 
 

@@ -17,7 +17,7 @@ from foldlog.eventstore.text import text_of as words_of
 from foldlog.projections.address import resolve
 from foldlog.projections.blocks import CALLS, blocks, content_of, kind, plain_text, text
 from foldlog.projections.contents import CONTENT, block_of, content
-from foldlog.projections.recall import lists, sight, told
+from foldlog.projections.recall import images, lists, texts, visibility
 from foldlog.projections.recall.lists import Row
 from foldlog.projections.recall.quoted import BEGIN, LEAST, PAGE, asked_again, one_line, page_of
 from foldlog.projections.recall.quoted import quoted as quote
@@ -124,7 +124,7 @@ class Recall:
         self, asked: Asked, session: str, event: Event, number: int | None
     ) -> str | list[Json]:
         block = block_of(event, number) if number else None
-        whole = told.text_of(event) if block is None else told.text_of_block(block)
+        whole = texts.text_of(event) if block is None else texts.text_of_block(block)
         if asked.start and asked.start >= len(whole):
             raise Mistake(f"version {event.version} ends at {len(whole):,}; begin before that.")
         view = self._reach.view(session)
@@ -134,7 +134,7 @@ class Recall:
         what = f"Version {event.version}{f', block {number}' if number else ''}"
         extent = _extent(len(whole), asked.start, len(page))
         said = [
-            f"{what}: {extent}. {self._sight(session, event, view)}",
+            f"{what}: {extent}. {self._visibility(session, event, view)}",
             quote("\n".join([*head, page])),
             *self._behind(session, event, view),
             *self._next({"show": name}, following),
@@ -147,10 +147,10 @@ class Recall:
         lines = [one_line(f"{event.session}/{event.version} {event.type} {event.occurred}", 700)]
         call = self._reach.call(session, event) if event.type == "tool.result" else None
         if call is not None:
-            lines.append(f"answers: {told.call_line(call)}")
+            lines.append(f"answers: {texts.call_line(call)}")
         if event.type == "tool.result" and event.data.get("is_error") is True:
             lines.append("the call failed")
-        rule = sight.cause(view, event)
+        rule = visibility.cause(view, event)
         if rule is not None:
             lines.append(f"by rule: {rule}")
         return [*lines, ""]
@@ -164,22 +164,22 @@ class Recall:
             call = asked_again({"show": f"{name}-{last}"})
             yield f"It stands for the versions {first} to {last}: {call} lists them."
 
-    def _sight(self, session: str, event: Event, view: View | None) -> str:
+    def _visibility(self, session: str, event: Event, view: View | None) -> str:
         if session != self._own:
             return "It is another session's."
-        return sight.sentence(view, event)
+        return visibility.sentence(view, event)
 
     def _with_images(self, said: list[str], found: list[Json]) -> str | list[Json]:
-        held = told.held(found)
-        images = told.images(found)[: told.IMAGES] if self._media else []
-        if held > len(images):
+        held = images.count(found)
+        shown = images.showable(found)[: images.MOST] if self._media else []
+        if held > len(shown):
             said.append(
-                f"{held - len(images)} of {held} images are not shown here: they are too many or"
+                f"{held - len(shown)} of {held} images are not shown here: they are too many or"
                 " too large, or this client takes none. A person can write one to a file with"
                 " `foldlog show HANDLE --raw -o FILE`."
             )
         words = "\n".join(said)
-        return [text(words), *images] if images else words
+        return [text(words), *shown] if shown else words
 
     # -- lists -------------------------------------------------------------------------------
 
@@ -259,13 +259,13 @@ class Recall:
             if self._is_echo(session, event, words):
                 continue
             view = self._reach.view(session)
-            state = sight.brief(view, event)
-            if asked.out_of_sight and state == sight.IN_FULL:
+            state = visibility.brief(view, event)
+            if asked.out_of_sight and state == visibility.IN_FULL:
                 continue
             name = self._reach.name(session, hit.version)
             what = one_line(f"{hit.type} {hit.tool or ''}", 80)
             said = "  ".join([name, what, state or "seen"])
-            yield hit, f"{said}: {one_line(hit.snippet, told.HEAD)}"
+            yield hit, f"{said}: {one_line(hit.snippet, texts.HEAD)}"
 
     def _hits(self, words: str, before: int | None) -> Iterator[Hit]:
         """The hits, the newest first, asked for a few at a time."""

@@ -1,4 +1,4 @@
-"""Sight: whether the model sees an event now, and which rule took it away."""
+"""Whether the model sees an event now, and which rule took it away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foldlog.projections.pieces import (
     Without,
 )
 from foldlog.projections.recall.quoted import one_line
-from foldlog.projections.recall.told import HEAD
+from foldlog.projections.recall.texts import HEAD
 from foldlog.projections.seen import is_seen
 from foldlog.projections.view import View
 from foldlog.projections.why import SEEN, why

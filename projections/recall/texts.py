@@ -1,9 +1,9 @@
-"""Events as text to be quoted, and the images among them."""
+"""Events as text to be quoted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from foldlog.eventstore import Event
 from foldlog.eventstore.events import Json
@@ -22,23 +22,6 @@ from foldlog.projections.recall.quoted import one_line
 
 HEAD = 200
 """Characters of a line in a list, and of a name or an argument that is told beside a content."""
-
-IMAGES = 4
-"""The most images of one answer."""
-
-SIDE = 2_000
-"""The longest side of an image that is shown, in pixels: the API takes that among many, too."""
-
-BASE64 = 5_000_000
-"""The most base64 characters of an image that is shown."""
-
-BEGINNINGS = {
-    "iVBORw0KGgo": "image/png",
-    "/9j/": "image/jpeg",
-    "R0lGOD": "image/gif",
-    "UklGR": "image/webp",
-}
-"""What the base64 of images begins with, of the kinds that the Messages API takes."""
 
 
 def text_of(event: Event) -> str:
@@ -84,39 +67,6 @@ def call_line(block: Json) -> str:
     """A call on one line: the tool, and the beginning of its arguments."""
     given = json.dumps(block.get("input"), ensure_ascii=False)
     return one_line(f"{block.get('name')} {given[: 4 * HEAD]}", HEAD)
-
-
-def images(found: Iterable[Json]) -> list[Json]:
-    """The images among blocks, those in results too, that a model can be shown again.
-
-    Not all that were recorded: one that the API refuses would spoil every later request.
-    """
-    return [shown for block in _images(found) if (shown := _shown_again(block))]
-
-
-def held(found: Iterable[Json]) -> int:
-    """How many images are among blocks."""
-    return sum(1 for _ in _images(found))
-
-
-def _images(found: Iterable[Json]) -> Iterator[Json]:
-    for block in found:
-        if kind(block) == "image":
-            yield block
-        elif kind(block) == RESULT:
-            yield from _images(blocks(content_of(block.get("content"))))
-
-
-def _shown_again(block: Json) -> Json:
-    """An image of a kind and a size that the API takes; None for any other."""
-    source = block.get("source")
-    if not isinstance(source, dict) or not 0 < media.base64_length(block) <= BASE64:
-        return None
-    data, size = source["data"], media.image_size(block)
-    name = next((name for start, name in BEGINNINGS.items() if data.startswith(start)), None)
-    if name is None or size is None or not 0 < max(size) <= SIDE:
-        return None
-    return {"type": "image", "source": {"type": "base64", "media_type": name, "data": data}}
 
 
 def _block(block: Json) -> Iterator[str]:
