@@ -17,6 +17,16 @@ of metadata before it: one whose size is not found there is decoded whole."""
 BYTES_A_PAGE = 50_000
 """Bytes a page of a PDF whose page objects are compressed. Chosen: scans have more, text less."""
 
+IMAGE_TYPES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+}
+"""What images begin with, of the kinds that the Messages API takes; WebP is the fourth."""
+
+TYPE_CHARS = 64
+"""Base64 characters that are decoded to find the kind of an image."""
+
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _COUNT = re.compile(rb"/Count\s+(\d+)")
 
@@ -29,6 +39,18 @@ def image_size(block: Mapping[str, Json]) -> tuple[int, int] | None:
     data = _base64(block)
     size = _size(_decoded(data[:HEADER_CHARS]))
     return size if size or len(data) <= HEADER_CHARS else _size(_decoded(data))
+
+
+def image_type(content: bytes) -> str | None:
+    """The media type of an image that begins so; None for none that the API takes."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((t for magic, t in IMAGE_TYPES.items() if content.startswith(magic)), None)
+
+
+def image_type_of(block: Mapping[str, Json]) -> str | None:
+    """The media type of an image block, whatever the block says it is."""
+    return image_type(_decoded(_base64(block)[:TYPE_CHARS]))
 
 
 def pdf_pages(block: Mapping[str, Json]) -> int:

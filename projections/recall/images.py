@@ -17,14 +17,6 @@ SIDE = 2_000
 BASE64 = 5_000_000
 """The most base64 characters of an image that is shown."""
 
-BEGINNINGS = {
-    "iVBORw0KGgo": "image/png",
-    "/9j/": "image/jpeg",
-    "R0lGOD": "image/gif",
-    "UklGR": "image/webp",
-}
-"""What the base64 of images begins with, of the kinds that the Messages API takes."""
-
 
 def showable(found: Iterable[Json]) -> list[Json]:
     """The images among blocks, those in results too, that a model can be shown again.
@@ -52,8 +44,8 @@ def _shown_again(block: Json) -> Json:
     source = block.get("source")
     if not isinstance(source, dict) or not 0 < media.base64_length(block) <= BASE64:
         return None
-    data, size = source["data"], media.image_size(block)
-    name = next((name for start, name in BEGINNINGS.items() if data.startswith(start)), None)
+    name, size = media.image_type_of(block), media.image_size(block)
     if name is None or size is None or not 0 < max(size) <= SIDE:
         return None
-    return {"type": "image", "source": {"type": "base64", "media_type": name, "data": data}}
+    shown = {"type": "base64", "media_type": name, "data": source["data"]}
+    return {"type": "image", "source": shown}

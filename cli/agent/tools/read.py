@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from foldlog.cli.agent.files import SNIFFED, WHOLE_BYTES, fingerprint, regular
 from foldlog.cli.agent.tool import Arguments, Context, Output, Tool, ToolFailed, path_argument
-from foldlog.projections.media import image_size
+from foldlog.projections.media import image_size, image_type
 
 LINES = 2_000
 LINE_CHARS = 2_000
@@ -23,12 +23,6 @@ IMAGE_SIDE = 8_000
 """The largest image: the API takes 10 MB of base64, and so many pixels a side."""
 
 CHUNK = 65_536
-
-MAGIC = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF8": "image/gif",
-}
 
 
 def read(arguments: Arguments, context: Context) -> Output:
@@ -48,7 +42,7 @@ def read(arguments: Arguments, context: Context) -> Output:
 
 
 def _shown(file: IO[bytes], head: bytes, arguments: Arguments, name: str, size: int) -> Output:
-    if media := media_type(head):
+    if media := image_type(head):
         return [_image(file.read(IMAGE_BYTES + 1), media, name)]
     if b"\0" in head:
         raise ToolFailed(f"{name} is binary ({size:,} bytes). Look at it with a command.")
@@ -87,13 +81,6 @@ def _each_line(file: IO[bytes]) -> Iterator[bytes]:
 def _text(line: bytes) -> str:
     text = line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
     return text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]} [… line cut]"
-
-
-def media_type(head: bytes) -> str | None:
-    """What image a file is that begins so; None for none that the API takes."""
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media for magic, media in MAGIC.items() if head.startswith(magic)), None)
 
 
 def _image(data: bytes, media: str, name: str) -> dict[str, Any]:
