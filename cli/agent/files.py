@@ -16,9 +16,6 @@ WHOLE_BYTES = 10 * 1024 * 1024
 """Up to this size a file is loaded whole and known by its content, a larger one by its size and
 time."""
 
-SNIFFED = 8192
-"""Bytes at the beginning of a file that tell whether it is text, as in git."""
-
 
 def regular(path: Path, context: Context) -> os.stat_result:
     """The facts of a file that is there, and is neither a folder nor a device.

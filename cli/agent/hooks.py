@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from foldlog.cli.agent.patterns import Pattern, PatternError, Subject
+from foldlog.cli.agent.processes import CtrlCHeld, end, start
 from foldlog.eventstore import FoldlogError
 
 TIMEOUT = 60.0
@@ -173,18 +174,9 @@ class Hooks:
 
 def _shell(command: str, occasion: Occasion, timeout: float) -> tuple[int, str, str]:
     """Run a command in a group of its own, so that all of it ends with it."""
-    from foldlog.cli.agent.processes import CtrlCHeld, end, environment
-
+    shell = ["/bin/sh", "-c", command]
     with CtrlCHeld() as held:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", command],
-            cwd=occasion.cwd,
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        process = start(shell, occasion.cwd, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             held.let_go()
             out, err = process.communicate(json.dumps(occasion.to_json()).encode(), timeout)

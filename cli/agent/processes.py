@@ -102,6 +102,23 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in SECRETS}
 
 
+def start(command: Sequence[str], cwd: Path, *, stdin: int, stderr: int) -> subprocess.Popen[bytes]:
+    """Start a command in a group of its own, for ``end`` to end.
+
+    Args:
+        stdin, stderr: As ``subprocess`` has them; the output comes through a pipe.
+    """
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment(),
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        start_new_session=True,
+    )
+
+
 def run(command: Sequence[str], *, cwd: Path, timeout: float, output: Kept) -> Ran:
     """Run a command to its end, without standard input.
 
@@ -114,15 +131,7 @@ def run(command: Sequence[str], *, cwd: Path, timeout: float, output: Kept) -> R
         Interrupted: Ctrl-C; the command is ended.
     """
     with CtrlCHeld() as held:
-        process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        process = start(command, cwd, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         try:
             held.let_go()
             timed_out, left = _follow(process, time.monotonic() + timeout, output)

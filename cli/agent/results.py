@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from foldlog.projections.compaction.cut import middle
+
 TEXT_CHARS = 100_000
 """The most characters of text in one result, about 30,000 tokens. Tools keep well below it; this is
 for those that do not."""
@@ -57,11 +59,7 @@ def with_notes(result: Result, notes: Sequence[str]) -> Result:
 def fit(text: str, chars: int = TEXT_CHARS) -> str:
     """A text that can be encoded, its middle left out where it is longer than that."""
     whole = text.encode("utf-8", "backslashreplace").decode()  # lone surrogates
-    if len(whole) <= chars:
-        return whole
-    half = chars // 2
-    left = f"\n[… {len(whole) - 2 * half:,} characters left out …]\n"
-    return whole[:half] + left + whole[len(whole) - half :]
+    return whole if len(whole) <= chars else middle(whole, chars // 2, chars // 2)
 
 
 def _block(block: object, room: int) -> dict[str, Any]:

@@ -8,17 +8,13 @@ to go on with.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from foldlog.cli.agent.executor import STARTED, Executor
 from foldlog.eventstore import Event, EventDraft
 from foldlog.projections import Session
 from foldlog.projections.render import open_calls
 from foldlog.projections.view import View
 
-if TYPE_CHECKING:
-    from foldlog.cli.agent.executor import Executor
-
-STARTED = "tool.started"
 STOPPED = "turn.stopped"
 
 REPLY = "message.assistant"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foldlog.cli.agent.files import SNIFFED, check_seen, encoded, load, replace, text_of
+from foldlog.cli.agent.files import check_seen, encoded, load, replace, text_of
+from foldlog.cli.agent.matching import SNIFFED
 from foldlog.cli.agent.tool import Arguments, Context, Tool, ToolFailed, path_argument
 
 PLACES = 10
