@@ -59,9 +59,9 @@ class Executor:
         self._begun: dict[str, int] = {}
         self._read_to = 0
 
-    def told(self) -> list[dict[str, Any]]:
+    def definitions(self) -> list[dict[str, Any]]:
         """The tools, as ``tools`` of a request holds them."""
-        return [tool.told() for tool in self.tools.values()]
+        return [tool.definition() for tool in self.tools.values()]
 
     def run(self, call: Mapping[str, Any]) -> Event:
         """Run one call and record its result.

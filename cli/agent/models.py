@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from foldlog.cli.agent.scripted import Progress, Script, transport
+from foldlog.cli.agent.scripted import Progress, Script
+from foldlog.cli.agent.scripted_api import transport
 from foldlog.eventstore import FoldlogError
 from foldlog.projections import Session
 from foldlog.projections.compaction.summaries import Summarizer

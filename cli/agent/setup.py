@@ -124,7 +124,7 @@ class Setup:
         system = self.system or known or SYSTEM.format(cwd=executor.cwd)
         if system != known:
             yield EventDraft("system.set", {"system": system})
-        tools = executor.told()
+        tools = executor.definitions()
         if view is None or (view.tools or {}).get("tools") != tools:
             yield EventDraft("tools.set", {"tools": tools})
         if view is None or view.state(STATE) != self.state:

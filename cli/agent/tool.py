@@ -100,7 +100,7 @@ class Tool:
     writes: bool = False
     touches: Callable[[Arguments, Context], str | Touched | None] = nothing
 
-    def told(self) -> dict[str, Any]:
+    def definition(self) -> dict[str, Any]:
         """The tool, as ``tools`` of a request holds it."""
         return {
             "name": self.name,

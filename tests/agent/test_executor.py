@@ -206,7 +206,7 @@ class TestTheStandardTools:
     def test_as_the_api_takes_them(self, hands: Hands) -> None:
         from jsonschema import Draft202012Validator
 
-        told = hands.executor.told()
+        told = hands.executor.definitions()
         names = ["bash", "read", "write", "edit", "glob", "grep", "compact", "recall", "tasks"]
         assert [tool["name"] for tool in told] == names
         for tool in told:

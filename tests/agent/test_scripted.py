@@ -104,7 +104,8 @@ def test_a_subagent_has_the_script_of_its_call(tmp_path: Path) -> None:
 
 
 def test_a_summarizer_is_told_the_summaries(tmp_path: Path) -> None:
-    from foldlog.cli.agent.scripted import Progress, transport
+    from foldlog.cli.agent.scripted import Progress
+    from foldlog.cli.agent.scripted_api import transport
 
     script, session = played(tmp_path)
     session.append(EventDraft("summary.requested", {}))
