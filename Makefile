@@ -40,6 +40,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p foldlog
+	$(BIN)/mypy --strict tests/packaging/typed.py
 	$(COG) --check --diff $(COGGED)
 
 docs: $(READY)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import is_dataclass
 from functools import cached_property
 from textwrap import wrap
 from typing import Any, get_args
@@ -60,8 +59,12 @@ def described(name: str, thing: Any) -> list[str]:
     """A public name and what it is, as comments and signatures."""
     if get_args(thing):
         return [f"{name} = {' | '.join(kind.__name__ for kind in get_args(thing))}"]
+    if isinstance(thing, PLAIN):
+        return [f"{name} = {thing!r}"]
+    if not callable(thing):
+        return [f"{name}: {type(thing).__name__}"]
     lines = [*signature(name, thing).split("\n"), *_comment(thing, 0)]
-    if inspect.isclass(thing) and not is_dataclass(thing):
+    if inspect.isclass(thing):
         for method, function in vars(thing).items():
             if not method.startswith("_"):
                 lines += [f"    {line}" for line in member_of(method, function)]

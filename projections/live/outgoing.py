@@ -46,7 +46,7 @@ class Outgoing:
     request: Event | None = None
     attempt: int = 0
     is_smaller: bool = False
-    _replied: bool = field(default=False, repr=False)
+    _replied: bool = field(default=False, init=False, repr=False)
 
     @property
     def all_betas(self) -> frozenset[str]:
@@ -60,7 +60,7 @@ class Outgoing:
 
     def retried(self, attempt: int) -> Outgoing:
         """The same request, sent once more."""
-        return replace(self, attempt=attempt, _replied=False)
+        return replace(self, attempt=attempt)
 
     def refused(
         self,
@@ -189,7 +189,7 @@ class Reading:
     outgoing: Outgoing
     stream: MessageStream
     request_id: str | None = None
-    _closed: bool = False
+    _closed: bool = field(default=False, init=False, repr=False)
 
     def feed(self, data: bytes) -> None:
         """Bytes of the reply passed."""
