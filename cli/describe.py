@@ -50,7 +50,8 @@ def event_json(event: Event) -> dict[str, Any]:
 def headline(event: Event, chars: int = HEADLINE) -> str:
     """What happened, on one line."""
     tell = _HEADLINES.get(event.type)
-    return shortened(tell(event.data) if tell else _of_content(event), chars)
+    said = tell(event.data) if tell else _of_content(event)
+    return shortened(f"broke off: {said}" if event.data.get("partial") is True else said, chars)
 
 
 def page(event: Event) -> Iterator[str]:
@@ -110,8 +111,12 @@ def call_text(block: Json, chars: int = HEADLINE) -> str:
 def _of_content(event: Event) -> str:
     found = content(event)
     if found is None:
-        return json.dumps(event.data, ensure_ascii=False) if event.data else ""
-    return " · ".join(filter(None, map(_block_headline, blocks(found))))
+        return _compact(event.data) if event.data else ""
+    return _blocks_headline(found)
+
+
+def _blocks_headline(found: Json) -> str:
+    return " · ".join(filter(None, map(_block_headline, blocks(content_of(found)))))
 
 
 def _block_headline(block: Json) -> str:
@@ -152,11 +157,85 @@ def _unreadable(data: dict[str, Json]) -> str:
     return f"{data.get('reason')}: {data.get('text')}"
 
 
+def _started(data: dict[str, Json]) -> str:
+    """Its title, where it works, who recorded it, whose child it is: what is known of that."""
+    origin, parent = _object(data.get("origin")), _object(data.get("parent"))
+    by = origin.get("program") or origin.get("harness") or origin.get("importer")
+    of = f"{parent.get('kind')} of {parent.get('session')}"
+    if parent.get("version"):
+        of += f" at {parent.get('version')}"
+    said = (
+        data.get("title"),
+        f"in {data.get('cwd')}" if data.get("cwd") else None,
+        f"by {by}" if by else None,
+        of if parent else None,
+    )
+    return ", ".join(str(part) for part in said if part)
+
+
+def _tools(data: dict[str, Json]) -> str:
+    return ", ".join(
+        str(tool.get("name") or tool.get("type")) for tool in objects(data.get("tools"))
+    )
+
+
+def _state(data: dict[str, Json]) -> str:
+    value = data.get("value")
+    return f"{data.get('key')}: {value if isinstance(value, str) else _compact(value)}"
+
+
+def _sent(data: dict[str, Json]) -> str:
+    """What was asked of whom, and which version it showed."""
+    said = [data.get("purpose") or "turn", data.get("model"), f"view {data.get('view')}"]
+    if data.get("divergence"):
+        said.append("diverged")
+    return ", ".join(str(part) for part in said if part)
+
+
+def _failed(data: dict[str, Json]) -> str:
+    error = data.get("error")
+    told = _object(error)
+    said = [str(told[key]) for key in ("status", "type", "message") if told.get(key)]
+    text = " ".join(said) or (error if isinstance(error, str) else _compact(error))
+    attempt = data.get("attempt")
+    return f"{text} (attempt {attempt})" if attempt else text
+
+
+def _decided(data: dict[str, Json]) -> str:
+    what = data.get("pattern") or data.get("tool_use_id")
+    return f"{data.get('decision')} {data.get('scope')}: {what}, by {data.get('by')}"
+
+
+def _named(*keys: str) -> Callable[[dict[str, Json]], str]:
+    """Nothing but the values of these keys."""
+    return lambda data: " ".join(str(data[key]) for key in keys if data.get(key) is not None)
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _compact(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 _HEADLINES: dict[str, Callable[[dict[str, Json]], str]] = {
     "view.edited": _edit,
     "head.moved": _moved,
     "tool.result": _result,
     "source.unreadable": _unreadable,
+    "session.started": _started,
+    "tools.set": _tools,
+    "state.set": _state,
+    "policy.set": _named("name"),
+    "request.sent": _sent,
+    "request.failed": _failed,
+    "request.answered": lambda data: _blocks_headline(data.get("content")),
+    "permission.decided": _decided,
+    "tool.started": _named("tool_use_id"),
+    "turn.stopped": lambda data: f"by {data.get('by')}",
+    "snapshot.taken": lambda data: f"the view at {data.get('version')}",
+    "task.created": _named("id", "subject"),
 }
 
 

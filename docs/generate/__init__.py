@@ -11,10 +11,12 @@ from docs.generate.compaction import preset, presets, rule_kinds, settings
 from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
 from docs.generate.live import live_example
 from docs.generate.markdown import example
+from docs.generate.place import Place
 from docs.generate.python_api import errors, reference
 from docs.generate.sql import queries
 
 __all__ = [
+    "Place",
     "canonical_form",
     "commands",
     "conformance",

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import dedent
 
 from docs.generate.markdown import fence, table
-
-ROOT = Path(__file__).parents[2]
+from docs.generate.place import VARIES, printed
 
 SCRIPT = """
 model = "claude-opus-5-5"
@@ -36,9 +32,6 @@ COMMANDS = (
     "foldlog verify last --views",
 )
 
-VARIES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64}")
-"""Times, ids and digests."""
-
 
 def slash_commands() -> None:
     """What can be said to the agent itself."""
@@ -59,27 +52,5 @@ def scripted_session() -> None:
     fence(SCRIPT, "toml")
     with TemporaryDirectory() as folder:
         Path(folder, "words.toml").write_text(SCRIPT, encoding="utf-8")
-        said = [line for command in COMMANDS for line in (f"$ {command}", _run(command, folder))]
+        said = [line for command in COMMANDS for line in (f"$ {command}", printed(command, folder))]
     fence(VARIES.sub("…", "\n".join(said)))
-
-
-def _run(command: str, folder: str) -> str:
-    """What a command prints in a folder, what it notes included."""
-    import shlex
-
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")},
-        "FOLDLOG_DB": str(Path(folder, "sessions.db")),
-        "PYTHONPATH": str(ROOT),
-        "PYTHONIOENCODING": "utf-8",
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "foldlog", *shlex.split(command)[1:]],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        check=True,
-    )
-    return done.stdout

@@ -5,25 +5,29 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, nullcontext
 from typing import Any
 
 from docs.generate.markdown import example
 
 
-def live_example(code: str, *turns: Any, names: dict[str, Any] | None = None) -> dict[str, Any]:
+def live_example(
+    code: str, *turns: Any, names: dict[str, Any] | None = None, folder: str | None = None
+) -> dict[str, Any]:
     """Print code and what it prints, the API answering with these turns.
 
     Args:
         turns: What the model says, a reply a request (see ``tests.server``).
         names: What the code finds defined.
+        folder: Where it runs; without, in a folder that is removed afterwards.
     """
     from tests.server import serving
 
-    with serving() as api, tempfile.TemporaryDirectory() as folder:
+    where = nullcontext(folder) if folder else tempfile.TemporaryDirectory()
+    with serving() as api, where as place:
         api.script(*turns)
         given = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test", "NO_PROXY": "*"}
-        with _environment(**given), chdir(folder):
+        with _environment(**given), chdir(place):
             return example(code, names)
 
 

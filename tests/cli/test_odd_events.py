@@ -29,6 +29,11 @@ FIELDS = {
     "state.set": ["key", "value"],
     "session.started": ["parent", "origin", "cwd"],
     "request.sent": ["view", "digest", "model", "purpose"],
+    "request.failed": ["error", "attempt"],
+    "request.answered": ["content", "partial"],
+    "permission.decided": ["decision", "scope", "pattern", "by"],
+    "tool.started": ["tool_use_id"],
+    "policy.set": ["name"],
 }
 
 EDITS = [

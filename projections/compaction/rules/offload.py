@@ -37,8 +37,12 @@ class Offload(Rule):
         total, most = sum(part.length for part in window.batch), window.chars(self.batch_chars)
         if total <= most:
             return None
-        reason = f"the newest results hold {total} characters, {most} are allowed"
         floor, chars = window.chars(self.floor_chars), window.chars(self.preview_chars)
+        reason = (
+            f"the newest results hold {total} characters, {most} are allowed"
+            if most
+            else f"a new result of more than {floor} characters"
+        )
         changes = Changes(window)
         for part in sorted(window.batch, key=lambda part: part.length, reverse=True):
             if total <= most:
