@@ -82,7 +82,8 @@ def proxy_command(
     from foldlog.cli.proxy.desk import Desk
     from foldlog.cli.proxy.guard import is_loopback
     from foldlog.cli.proxy.running import serve
-    from foldlog.cli.proxy.server import Proxy, Upstream
+    from foldlog.cli.proxy.server import Proxy
+    from foldlog.cli.proxy.upstream import Upstream
     from foldlog.eventstore import SessionNotFound
 
     if not remote and not is_loopback(host):

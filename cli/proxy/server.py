@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from aiohttp import web
-from yarl import URL
 
 from foldlog.cli.proxy import guard
 from foldlog.cli.proxy.answers import error_body, is_request, json_object
 from foldlog.cli.proxy.decoding import Decoder, Undecodable, accepted, decoded, decoder
 from foldlog.cli.proxy.desk import Desk, Ticket
-from foldlog.cli.proxy.headers import Headers, changed, to_client, to_upstream
+from foldlog.cli.proxy.headers import Headers, changed, to_upstream
+from foldlog.cli.proxy.relay import as_it_came, is_gone, read_all, relay, resent
+from foldlog.cli.proxy.upstream import HEADER_LINES, LINE, Upstream
 from foldlog.eventstore import FoldlogError
 from foldlog.eventstore.codec import dumps
 
@@ -33,14 +33,6 @@ T = TypeVar("T")
 RECORDED = "/v1/messages"
 """The path whose POST asks for a message; what lies below it (``count_tokens``) asks for none."""
 
-LINE = 1 << 17
-"""The longest header line, in bytes, that is passed on."""
-
-HEADER_LINES = 1_000
-
-CONNECT = 30.0
-"""Seconds to wait for a connection to the upstream; for its answer, as long as the client does."""
-
 LAST = b"message_stop"
 """The name of the event that ends a reply. A client may go on at once when it has it."""
 
@@ -48,64 +40,7 @@ PATIENCE = 0.01
 """Seconds that open streams get when the proxy stops: none, but 0 is forever there. A harness that
 lost one asks again."""
 
-AUTOMATIC = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-"""Headers that the library would add of itself."""
-
 GONE = "the client went away"
-
-
-class Upstream:
-    """The API that is recorded.
-
-    Args:
-        url: Its address; a path in it comes before each path that is asked for.
-    """
-
-    def __init__(self, url: str) -> None:
-        self.url = url.rstrip("/")
-        parsed = URL(self.url, encoded=True)
-        self.host = parsed.host or ""
-        self._proxy = None if proxy_bypass(self.host) else getproxies().get(parsed.scheme)
-        self._session: aiohttp.ClientSession | None = None
-
-    async def open(self) -> None:
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
-            auto_decompress=False,
-            skip_auto_headers=AUTOMATIC,
-            max_line_size=LINE,
-            max_field_size=LINE,
-            max_headers=HEADER_LINES,
-        )
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-    @asynccontextmanager
-    async def request(
-        self, method: str, path: str, headers: Headers, data: Any
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The response to a request; the connection is closed if it is not read to its end.
-
-        Raises:
-            aiohttp.ClientError, OSError, TimeoutError: There is none.
-        """
-        assert self._session is not None
-        reply = await self._session.request(
-            method,
-            URL(self.url + path, encoded=True),
-            headers=headers,
-            data=data,
-            allow_redirects=False,
-            proxy=self._proxy,
-        )
-        try:
-            yield reply
-        finally:
-            reply.close()
 
 
 @dataclass(frozen=True)
@@ -133,7 +68,7 @@ class Proxy:
         """What serves it."""
         app = web.Application(client_max_size=0)
         app.router.add_route("*", "/{path:.*}", self.handle)
-        app.on_response_prepare.append(_as_it_came)
+        app.on_response_prepare.append(as_it_came)
         return web.AppRunner(
             app,
             handler_cancellation=True,  # a client that goes away ends what is done for it
@@ -157,7 +92,7 @@ class Proxy:
                 return await self._message(request)
             return await self._passed(request)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            if _is_gone(request):
+            if is_gone(request):
                 raise
             return _error(502, self._unreachable(error))
 
@@ -166,7 +101,7 @@ class Proxy:
         headers = to_upstream(request.headers.items())
         data = request.content if request.body_exists else None
         async with self.upstream.request(request.method, request.raw_path, headers, data) as reply:
-            return await _relay(request, reply)
+            return await relay(request, reply)
 
     # -- messages ----------------------------------------------------------------------------
 
@@ -199,7 +134,7 @@ class Proxy:
         self, request: web.Request, headers: Headers, raw: bytes
     ) -> web.StreamResponse:
         async with self.upstream.request("POST", request.raw_path, headers, raw) as reply:
-            return await _relay(request, reply)
+            return await relay(request, reply)
 
     async def _begun(
         self, request: web.Request, body: dict[str, Any], betas: frozenset[str]
@@ -219,13 +154,13 @@ class Proxy:
                 async with self.upstream.request("POST", now.path, now.headers, now.body) as reply:
                     if reply.status == 200:
                         return await self._answered(request, ticket, reply)
-                    body, whole = await _all(reply)
+                    body, whole = await read_all(reply)
                     smaller = await self._refused(ticket, reply, body)
                     if smaller is None:
-                        return await _resent(request, reply, body, whole=whole)
+                        return await resent(request, reply, body, whole=whole)
                     ticket = smaller
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
-                if not _is_gone(request):
+                if not is_gone(request):
                     self.desk.soon(_failing(ticket, self._unreachable(error)))
                 raise
             except asyncio.CancelledError:
@@ -246,14 +181,14 @@ class Proxy:
     ) -> web.StreamResponse:
         if reply.content_type == "text/event-stream":
             return await self._streamed(request, ticket, reply)
-        body, whole = await _all(reply)
+        body, whole = await read_all(reply)
         plain = _decoded(body, reply.headers.get("Content-Encoding"))
         id = reply.headers.get("request-id")
         if whole:
             await _done(self.desk.soon(lambda: ticket.replied(plain, id)))
         else:
             self.desk.soon(_failing(ticket, "the upstream broke off in the middle of its answer"))
-        return await _resent(request, reply, body, whole=whole)
+        return await resent(request, reply, body, whole=whole)
 
     async def _streamed(
         self, request: web.Request, ticket: Ticket, reply: aiohttp.ClientResponse
@@ -261,12 +196,12 @@ class Proxy:
         """A streamed reply: each piece goes on as it comes, and is read beside that."""
         tap = Tap(self.desk, ticket, reply)
         try:
-            response = await _relay(request, reply, tap.take)
+            response = await relay(request, reply, tap.take)
         except asyncio.CancelledError:
             tap.close(GONE)
             raise
         except (aiohttp.ClientError, OSError) as error:
-            tap.close(GONE if _is_gone(request) else self._unreachable(error))
+            tap.close(GONE if is_gone(request) else self._unreachable(error))
             raise
         tap.close(None if response.complete else "the upstream broke off in the middle")
         return response
@@ -317,81 +252,6 @@ class Tap:
         return self._desk.soon(lambda: self._ticket.read(reading, problem))
 
 
-class Relayed(web.StreamResponse):
-    """A response that was passed on.
-
-    Attributes:
-        complete: The upstream sent all of it.
-        given: The headers that it had there.
-    """
-
-    complete = True
-    given: frozenset[str] = frozenset()
-
-
-async def _relay(
-    request: web.Request,
-    reply: aiohttp.ClientResponse,
-    tap: Callable[[bytes], Awaitable[None]] | None = None,
-) -> Relayed:
-    """Pass a response on as it comes."""
-    response = _head(reply)
-    await response.prepare(request)
-    try:
-        async for data in reply.content.iter_any():
-            if tap is not None:
-                await tap(data)
-            await response.write(data)
-    except aiohttp.ClientPayloadError:  # the upstream broke off: so do we, or it would look whole
-        response.complete = False
-        _break_off(request)
-        return response
-    await response.write_eof()
-    return response
-
-
-async def _resent(
-    request: web.Request, reply: aiohttp.ClientResponse, body: bytes, *, whole: bool
-) -> Relayed:
-    """Pass on a response whose body was read beforehand."""
-    response = _head(reply)
-    await response.prepare(request)
-    await response.write(body)
-    if not whole:
-        response.complete = False
-        _break_off(request)
-        return response
-    await response.write_eof()
-    return response
-
-
-def _head(reply: aiohttp.ClientResponse) -> Relayed:
-    headers = to_client((name.decode(), _value(value)) for name, value in reply.raw_headers)
-    response = Relayed(status=reply.status, reason=reply.reason)
-    for name, value in headers:
-        response.headers.add(name, value)
-    response.given = frozenset(name.lower() for name, _ in headers)
-    return response
-
-
-async def _as_it_came(request: web.Request, response: web.StreamResponse) -> None:
-    """Take away what the library adds to a response that is passed on."""
-    if isinstance(response, Relayed):
-        for name in {"content-type", "server", "date"} - response.given:
-            response.headers.popall(name, None)
-
-
-async def _all(reply: aiohttp.ClientResponse) -> tuple[bytes, bool]:
-    """The body, and whether it came whole."""
-    parts: list[bytes] = []
-    try:
-        async for data in reply.content.iter_any():
-            parts.append(data)
-    except aiohttp.ClientPayloadError:
-        return b"".join(parts), False
-    return b"".join(parts), True
-
-
 def _managed(ticket: Ticket, sent: Sent) -> Sent:
     """What is sent: as it came, or with the view of the session in it."""
     body, betas = ticket.managed, ticket.betas
@@ -419,16 +279,6 @@ def _error(status: int, message: str) -> web.Response:
     return web.Response(
         status=status, body=error_body(status, message), content_type="application/json"
     )
-
-
-def _break_off(request: web.Request) -> None:
-    """Close the client's connection without the end of the body."""
-    if request.transport is not None:
-        request.transport.close()
-
-
-def _is_gone(request: web.Request) -> bool:
-    return request.transport is None or request.transport.is_closing()
 
 
 def _is_good(future: Future[T]) -> bool:
@@ -460,10 +310,6 @@ def _decoded(body: bytes, encoding: str | None) -> bytes:
     with suppress(Undecodable):
         return decoded(body, encoding)
     return body
-
-
-def _value(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
 
 
 def _silent() -> logging.Logger:

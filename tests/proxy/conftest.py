@@ -16,7 +16,8 @@ import pytest
 from foldlog import EventStore
 from foldlog.cli.proxy.desk import Desk
 from foldlog.cli.proxy.running import listening
-from foldlog.cli.proxy.server import Proxy, Upstream
+from foldlog.cli.proxy.server import Proxy
+from foldlog.cli.proxy.upstream import Upstream
 from tests.proxy.raw import Raw, raw_server
 from tests.server import Server
 from tests.server.fixtures import api as api
