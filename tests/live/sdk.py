@@ -7,10 +7,14 @@ from typing import Any
 import httpx2
 from anthropic import Anthropic, AsyncAnthropic
 
+from foldlog.eventstore import Event
 from foldlog.projections import Session
 from foldlog.projections.live.middleware import SessionMiddleware
-from tests.live.harness import MODEL, problems
-from tests.server import Server
+from tests.live.harness import MODEL, events, problems, session
+from tests.server import Server, call, reply, thought
+
+WORDS = "Some words that were said, and more of them."
+RICH = reply(thought(), WORDS, call("bash", "toolu_1", command="ls -la"))
 
 
 def client(api: Server, middleware: SessionMiddleware, **options: Any) -> Anthropic:
@@ -42,3 +46,44 @@ def proven(session: Session) -> None:
     """Every request is what the log says that it was."""
     if session.store.last(session.id):
         assert problems(session) == []
+
+
+class Place:
+    """A session, its middleware, and what both kinds of clients need."""
+
+    def __init__(self, api: Server, observe: bool, **known: Any) -> None:
+        self.api = api
+        self.session: Session = session()
+        self.middleware: SessionMiddleware = self.session.middleware(observe, **known)
+
+    def sync(self, **options: Any) -> Anthropic:
+        return client(self.api, self.middleware, **options)
+
+    def on_loop(self, **options: Any) -> AsyncAnthropic:
+        return async_client(self.api, self.middleware, **options)
+
+    def replies(self) -> list[Event]:
+        return events(self.session, "message.assistant")
+
+    @property
+    def reply(self) -> Event:
+        [found] = self.replies()
+        return found
+
+    @property
+    def failure(self) -> Event:
+        [found] = events(self.session, "request.failed")
+        return found
+
+
+# -- two ways to ask: each gives the content of the reply
+
+
+def helper(client: Any) -> Any:
+    with client.messages.stream(**asked()) as stream:
+        return stream.get_final_message().content
+
+
+def streaming_response(client: Any) -> Any:
+    with client.messages.with_streaming_response.create(**asked()) as response:
+        return response.parse().content

@@ -1,4 +1,4 @@
-"""One line records a client, whatever way the SDK is used, and changes nothing for its user."""
+"""One line records a client, and changes nothing for its user: streams, failures, views."""
 
 from __future__ import annotations
 
@@ -7,212 +7,33 @@ import gzip
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anthropic
-import anyio
 import httpx2
 import pytest
 from anthropic import beta_async_tool, beta_tool
-from pydantic import BaseModel
 
-from foldlog.eventstore import Event
-from foldlog.projections import Session
-from foldlog.projections.live.middleware import SessionMiddleware
-from tests.live.harness import MODEL, TOOLS, events, session, types
-from tests.live.sdk import asked, assistant, async_client, client, proven, user
+from tests.live.harness import MODEL, TOOLS, events, types
+from tests.live.sdk import (
+    RICH,
+    WORDS,
+    Place,
+    asked,
+    assistant,
+    helper,
+    proven,
+    streaming_response,
+    user,
+)
 from tests.server import Server, broken, call, overloaded, rate_limited, reply, thought
 from tests.server.stream import encoded
 from tests.server.stream import events as stream_events
 
-WORDS = "Some words that were said, and more of them."
-RICH = reply(thought(), WORDS, call("bash", "toolu_1", command="ls -la"))
-
-
-class Place:
-    """A session, its middleware, and what both kinds of clients need."""
-
-    def __init__(self, api: Server, observe: bool, **known: Any) -> None:
-        self.api = api
-        self.session: Session = session()
-        self.middleware: SessionMiddleware = self.session.middleware(observe, **known)
-
-    def sync(self, **options: Any) -> anthropic.Anthropic:
-        return client(self.api, self.middleware, **options)
-
-    def on_loop(self, **options: Any) -> anthropic.AsyncAnthropic:
-        return async_client(self.api, self.middleware, **options)
-
-    def replies(self) -> list[Event]:
-        return events(self.session, "message.assistant")
-
-    @property
-    def reply(self) -> Event:
-        [found] = self.replies()
-        return found
-
-    @property
-    def failure(self) -> Event:
-        [found] = events(self.session, "request.failed")
-        return found
-
-
-@pytest.fixture(params=[True, False], ids=["observed", "managed"])
-def place(api: Server, request: pytest.FixtureRequest) -> Iterator[Place]:
-    made = Place(api, request.param)
-    yield made
-    proven(made.session)
-
-
-@pytest.fixture
-def managed(api: Server) -> Iterator[Place]:
-    made = Place(api, False, window=12_000, reserve=1_000)
-    yield made
-    proven(made.session)
-
 
 async def drained(stream: Any) -> list[Any]:
     return [event async for event in stream]
-
-
-# -- the ways to ask: each gives the content of the reply -----------------------------------------
-
-
-def plain(client: Any) -> Any:
-    return client.messages.create(**asked()).content
-
-
-def beta(client: Any) -> Any:
-    return client.beta.messages.create(**asked(), betas=["interleaved-thinking-2025-05-14"]).content
-
-
-def helper(client: Any) -> Any:
-    with client.messages.stream(**asked()) as stream:
-        return stream.get_final_message().content
-
-
-def beta_helper(client: Any) -> Any:
-    with client.beta.messages.stream(**asked()) as stream:
-        list(stream.text_stream)
-        return stream.get_final_message().content
-
-
-def raw_stream(client: Any) -> Any:
-    stream = client.messages.create(**asked(), stream=True)
-    return [e.content_block for e in stream if e.type == "content_block_start"]
-
-
-def raw_response(client: Any) -> Any:
-    response = client.messages.with_raw_response.create(**asked())
-    assert response.headers["request-id"]
-    return response.parse().content
-
-
-def raw_response_stream(client: Any) -> Any:
-    response = client.messages.with_raw_response.create(**asked(), stream=True)
-    return [e.content_block for e in response.parse() if e.type == "content_block_start"]
-
-
-def streaming_response(client: Any) -> Any:
-    with client.messages.with_streaming_response.create(**asked()) as response:
-        return response.parse().content
-
-
-def streaming_lines(client: Any) -> Any:
-    with client.messages.with_streaming_response.create(**asked(), stream=True) as response:
-        return [line for line in response.iter_lines() if "content_block_start" in line][::2]
-
-
-WAYS = [
-    plain,
-    beta,
-    helper,
-    beta_helper,
-    raw_stream,
-    raw_response,
-    raw_response_stream,
-    streaming_response,
-    streaming_lines,
-]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_every_way_to_ask_is_recorded(api: Server, place: Place, way: Callable[[Any], Any]) -> None:
-    api.script(RICH)
-    assert len(way(place.sync())) == 3
-    sent = api.last.message
-    assert sent is not None
-    assert place.reply.data["content"] == sent["content"]
-    assert place.reply.data["id"] == sent["id"]
-    assert place.reply.data["usage"] == sent["usage"]
-    assert place.reply.data["stop_reason"] == "tool_use"
-    assert place.reply.data["request_id"].startswith("req_")
-    assert "partial" not in place.reply.data
-    assert types(place.session) == ["message.user", "request.sent", "message.assistant"]
-
-
-async def async_plain(client: Any) -> Any:
-    return (await client.messages.create(**asked())).content
-
-
-async def async_helper(client: Any) -> Any:
-    async with client.messages.stream(**asked()) as stream:
-        return (await stream.get_final_message()).content
-
-
-async def async_raw_stream(client: Any) -> Any:
-    stream = await client.messages.create(**asked(), stream=True)
-    return [e.content_block async for e in stream if e.type == "content_block_start"]
-
-
-async def async_raw_response(client: Any) -> Any:
-    response = await client.messages.with_raw_response.create(**asked())
-    return (await response.parse()).content
-
-
-async def async_streaming_response(client: Any) -> Any:
-    async with client.messages.with_streaming_response.create(**asked()) as response:
-        return (await response.parse()).content
-
-
-ASYNC_WAYS = [
-    async_plain,
-    async_helper,
-    async_raw_stream,
-    async_raw_response,
-    async_streaming_response,
-]
-
-
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize("way", ASYNC_WAYS)
-def test_every_way_to_await_is_recorded(
-    api: Server, place: Place, way: Callable[[Any], Awaitable[Any]], backend: str
-) -> None:
-    if backend == "trio":
-        pytest.importorskip("trio")
-    api.script(RICH)
-
-    async def ask() -> Any:
-        async with place.on_loop() as client:
-            return await way(client)
-
-    assert len(anyio.run(ask, backend=backend)) == 3
-    assert api.last.message is not None
-    assert place.reply.data["content"] == api.last.message["content"]
-    assert types(place.session) == ["message.user", "request.sent", "message.assistant"]
-
-
-class Weather(BaseModel):
-    degrees: int
-
-
-def test_parsed_output(api: Server, place: Place) -> None:
-    api.script(reply('{"degrees": 3}'))
-    message = place.sync().messages.parse(**asked(), output_format=Weather)
-    assert message.parsed_output == Weather(degrees=3)
-    assert place.reply.data["content"] == [{"type": "text", "text": '{"degrees": 3}'}]
 
 
 def test_a_conversation_of_sdk_objects_is_recorded_once(api: Server, place: Place) -> None:
@@ -471,126 +292,6 @@ class TestFailures:
         assert place.failure.data["error"]["message"] == said
 
 
-class TestCancelled:
-    @pytest.mark.parametrize("streams", [False, True])
-    def test_a_task_that_is_cancelled_while_it_waits(
-        self, api: Server, place: Place, streams: bool
-    ) -> None:
-        """Its failure is in the log when the task has ended."""
-        came, gate = threading.Event(), threading.Event()
-
-        def hold(received: Any) -> Any:
-            came.set()
-            gate.wait(30)
-            return reply(WORDS)
-
-        api.respond = hold
-
-        async def ask() -> None:
-            async with place.on_loop() as client:
-                task = asyncio.create_task(client.messages.create(**asked(), stream=streams))
-                await asyncio.to_thread(came.wait, 30)
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-                assert place.failure.data["error"]["type"] == "CancelledError"
-
-        try:
-            asyncio.run(ask())
-        finally:
-            gate.set()
-
-    def test_a_task_that_is_cancelled_while_it_reads(self, api: Server, place: Place) -> None:
-        gate = threading.Event()
-        api.script(RICH.waiting(gate, after=9))
-
-        async def ask() -> None:
-            begun = asyncio.Event()
-
-            async def read() -> None:
-                async with client.messages.stream(**asked()) as stream:
-                    async for _ in stream:
-                        begun.set()
-
-            async with place.on_loop() as client:
-                task = asyncio.create_task(read())
-                await begun.wait()
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-                assert place.reply.data["partial"] is True
-
-        try:
-            asyncio.run(ask())
-        finally:
-            gate.set()
-
-    def test_a_scope_that_is_cancelled(self, api: Server, place: Place) -> None:
-        gate = threading.Event()
-        api.script(RICH.waiting(gate, after=9))
-
-        async def ask() -> None:
-            async with place.on_loop() as client:
-                with anyio.CancelScope() as scope:
-                    async with client.messages.stream(**asked()) as stream:
-                        async for _ in stream:
-                            scope.cancel()
-                assert place.reply.data["partial"] is True
-
-        try:
-            asyncio.run(ask())
-        finally:
-            gate.set()
-
-    def test_a_task_that_is_cancelled_while_the_request_is_recorded(
-        self, api: Server, place: Place
-    ) -> None:
-        """The store's work goes on in its thread; what it recorded is told as cancelled."""
-
-        came, gate = self.held(place)
-
-        async def ask() -> None:
-            async with place.on_loop() as client:
-                task = asyncio.create_task(client.messages.create(**asked()))
-                await asyncio.to_thread(came.wait, 30)
-                task.cancel()
-                await asyncio.sleep(0)
-                assert not task.done()
-                gate.set()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-                assert types(place.session)[1:] == ["request.sent", "request.failed"]
-
-        asyncio.run(ask())
-        assert api.requests == []
-
-    def test_the_loop_goes_on_while_the_store_works(self, api: Server, place: Place) -> None:
-        came, gate = self.held(place)
-
-        async def ask() -> None:
-            async with place.on_loop() as client:
-                task = asyncio.create_task(client.messages.create(**asked()))
-                await asyncio.to_thread(came.wait, 30)
-                assert not task.done()
-                gate.set()
-                await task
-
-        asyncio.run(ask())
-        assert len(place.replies()) == 1
-
-    def held(self, place: Place) -> tuple[threading.Event, threading.Event]:
-        """The recording of a request: tells when it begins, and waits to be let go."""
-        begin, came, gate = place.middleware.recording.begin, threading.Event(), threading.Event()
-
-        def late(*given: Any, **more: Any) -> Any:
-            came.set()
-            gate.wait(30)
-            return begin(*given, **more)
-
-        place.middleware.recording.begin = late  # type: ignore[method-assign]
-        return came, gate
-
-
 class TestOverflow:
     """Managed: a request that is too long goes out again, smaller, within the same attempt."""
 
@@ -744,34 +445,3 @@ class TestToolRunner:
         runner = place.sync().beta.messages.tool_runner(**asked("Look around."), tools=[look])
         assert runner.until_done().content[0].text == "Done."  # type: ignore[union-attr]
         assert len(events(place.session, "message.user")) == 1
-
-
-class TestSeveralAtOnce:
-    def test_side_requests_of_many_threads(self, api: Server, place: Place) -> None:
-        place.sync().messages.create(**asked("The main talk."))
-        problems: list[BaseException] = []
-
-        def ask(n: int) -> None:
-            try:
-                place.sync().messages.create(**asked(f"A title for {n}, please."))
-            except BaseException as problem:
-                problems.append(problem)
-
-        threads = [threading.Thread(target=ask, args=[n]) for n in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert problems == []
-        assert len(events(place.session, "request.sent")) == 7
-        assert len(place.replies()) + len(events(place.session, "request.answered")) == 7
-
-    def test_side_requests_on_a_loop(self, api: Server, place: Place) -> None:
-        async def ask() -> None:
-            async with place.on_loop() as client:
-                await client.messages.create(**asked("The main talk."))
-                titles = (client.messages.create(**asked(f"Title {n}?")) for n in range(6))
-                await asyncio.gather(*titles)
-
-        asyncio.run(ask())
-        assert len(place.replies()) + len(events(place.session, "request.answered")) == 7
