@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -66,6 +67,9 @@ _SMALL_FRAME = frozenset(
 )
 """How a frame of at most 64 KB begins that was made with our dictionary (RFC 8878, 3.1.1.1.1)."""
 _MARK, _MARK_TEXT = b'"$', '"$'  # what a reference and a literal begin with
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_LONG = b"0" * 19
+_LONG_NUMBER = re.compile(rb"(?:^|[:,\[])\s*-?[0-9]{19}")
 
 
 class Sealed(NamedTuple):
@@ -90,7 +94,7 @@ def dumps(value: Json) -> bytes:
     """Encode JSON as compact UTF-8.
 
     orjson does it, but for lone surrogates and for integers beyond 64 bits, which it refuses: those
-    go to the standard library, and a leading blank marks the result for ``loads``.
+    go to the standard library, and a leading blank marks the result for whoever reads it.
 
     Raises:
         TypeError: ``value`` is not JSON.
@@ -106,18 +110,36 @@ def dumps(value: Json) -> bytes:
 
 
 def loads(encoded: bytes | str) -> Json:
-    """Decode what ``dumps`` wrote, and any other JSON text without loss.
+    """Decode any JSON text without loss.
 
     Raises:
-        ValueError: It is not JSON.
+        ValueError: It is not JSON, or holds a number beyond a double.
     """
+    return _loads_exactly(encoded) if has_long_number(encoded) else _loads_own(encoded)
+
+
+def has_long_number(encoded: bytes | str) -> bool:
+    """Whether an integer in a JSON text may need more than 64 bits: orjson makes it a float.
+
+    To search for digits takes longer than to decode; to make all of them zeros does not.
+    """
+    raw = encoded if isinstance(encoded, bytes) else encode_text(encoded)
+    return _LONG in raw.translate(_ZEROS) and _LONG_NUMBER.search(raw) is not None
+
+
+def _loads_own(encoded: bytes | str) -> Json:
+    """Decode what ``dumps`` wrote: it marked what orjson would not read as it was."""
     if encoded[:1] not in _BLANK:
         try:
             return orjson.loads(encoded)
         except orjson.JSONDecodeError:
-            pass  # an escaped lone surrogate, a number beyond a double, or no JSON: the other knows
+            pass  # an escaped lone surrogate, or no JSON: the other knows
+    return _loads_exactly(encoded)
+
+
+def _loads_exactly(encoded: bytes | str) -> Json:
     try:
-        return json.loads(encoded, parse_constant=_refuse_constant)
+        return json.loads(encoded, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -167,7 +189,7 @@ def unseal(skeleton: bytes | str, references: bytes | None, holes: list[Hole]) -
     Raises:
         ValueError: It is no JSON object, or it refers to a payload that is not in ``references``.
     """
-    body = loads(skeleton)
+    body = _loads_own(skeleton)
     if references or (_MARK if type(skeleton) is bytes else _MARK_TEXT) in skeleton:  # type: ignore[operator]
         body = _find_holes(body, references or b"", holes)
     if type(body) is not dict:
@@ -362,5 +384,10 @@ def _refuse_what_is_not_finite(value: Json) -> None:
                 raise ValueError("NaN and infinities are not JSON")
 
 
-def _refuse_constant(name: str) -> Json:
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse_constant(digits)
+
+
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")

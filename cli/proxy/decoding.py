@@ -12,8 +12,17 @@ Decoder = Callable[[bytes], bytes]
 """Takes the next bytes, gives what they decode to."""
 
 
+LARGEST = 64 << 20
+"""Bytes that a body may decode to: twice the largest request that the API takes. A few bytes of
+zeros, encoded, would fill any memory."""
+
+PIECE = 1024
+"""Bytes that are decoded at a time, so that what is too large is seen before it is there."""
+
+
 class Undecodable(Exception):
-    """The bytes are not what their content encoding says, or nobody here knows it."""
+    """The bytes are not what their content encoding says, nobody here knows it, or they decode to
+    too much."""
 
 
 @cache
@@ -36,12 +45,14 @@ def decoder(encoding: str | None) -> Decoder:
         Undecodable: The encoding is not known here; each call of the decoder, for broken bytes.
     """
     names = [name.strip().lower() for name in (encoding or "").split(",")]
-    steps = [_step(name) for name in reversed(names) if name not in ("", "identity")]
+    steps = [_Bounded(_step(name)) for name in reversed(names) if name not in ("", "identity")]
 
     def decode(data: bytes) -> bytes:
         try:
             for step in steps:
                 data = step(data)
+        except Undecodable:
+            raise
         except Exception as error:  # each library has errors of its own
             raise Undecodable(f"the body is no {encoding}: {error}") from error
         return data
@@ -71,6 +82,23 @@ def _step(name: str) -> Decoder:
         made: Decoder = library.Decompressor().process
         return made
     raise Undecodable(f"content encoding {name!r} cannot be read here")
+
+
+class _Bounded:
+    """A decoder that stops where it has made too much."""
+
+    def __init__(self, step: Decoder) -> None:
+        self._step = step
+        self._made = 0
+
+    def __call__(self, data: bytes) -> bytes:
+        parts = []
+        for at in range(0, len(data), PIECE):
+            parts.append(self._step(data[at : at + PIECE]))
+            self._made += len(parts[-1])
+            if self._made > LARGEST:
+                raise Undecodable(f"the body decodes to more than {LARGEST:,} bytes")
+        return b"".join(parts)
 
 
 class _Gzip:

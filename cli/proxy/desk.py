@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from foldlog.cli.proxy.answers import json_object
 from foldlog.cli.proxy.grouping import Conversations, Place, Said, Sender, new_session, sender
+from foldlog.cli.proxy.secrets import hidden, secrets
 from foldlog.eventstore import EventDraft, EventStore, FoldlogError
+from foldlog.eventstore.codec import dumps, loads
 from foldlog.projections import Session, open_view
 from foldlog.projections.blocks import content_of, plain_text
 from foldlog.projections.render import open_calls
@@ -76,8 +78,14 @@ class Desk:
 
     # -- in the desk's thread ----------------------------------------------------------------
 
-    def begin(self, headers: Mapping[str, str], body: Body, betas: frozenset[str]) -> Ticket:
+    def begin(
+        self, headers: Mapping[str, str], body: Body, betas: frozenset[str], path: str = ""
+    ) -> Ticket:
         """Record a request that is about to be sent.
+
+        Args:
+            headers: Only who speaks is taken from them, and what must not be recorded.
+            path: What it was asked for, with its query: the same.
 
         Raises:
             FoldlogError: It cannot be recorded.
@@ -92,7 +100,7 @@ class Desk:
         outgoing = recording.begin(body, betas=betas, attempt=attempt)
         if said is not None:
             self.conversations.sent(said, place.session)
-        return Ticket(self, place.session, said, outgoing)
+        return Ticket(self, place.session, said, outgoing, secrets(headers, path))
 
     def _place(self, who: Sender, said: Said, *, again: bool) -> Place:
         """Where a request belongs that names no session."""
@@ -159,8 +167,16 @@ class Ticket:
         betas: Names that are to be added to the ``anthropic-beta`` header.
     """
 
-    def __init__(self, desk: Desk, session: str, said: Said | None, outgoing: Outgoing) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        session: str,
+        said: Said | None,
+        outgoing: Outgoing,
+        secrets: frozenset[bytes],
+    ) -> None:
         self.session = session
+        self._secrets = secrets
         self._desk = desk
         self._said = said
         self._outgoing = outgoing
@@ -178,10 +194,11 @@ class Ticket:
         """The API refused it; a smaller one to send instead, where there is one."""
 
         def record() -> Ticket | None:
-            other = self._outgoing.refused(status, json_object(error) or _text(error), request_id)
+            told = hidden(error, self._secrets)
+            other = self._outgoing.refused(status, told, request_id)
             if other is None:
                 return None
-            return Ticket(self._desk, self.session, self._said, other)
+            return Ticket(self._desk, self.session, self._said, other, self._secrets)
 
         return self._kept(record)
 
@@ -193,8 +210,12 @@ class Ticket:
         """The reply, whole."""
 
         def record() -> None:
-            self._outgoing.replied(message, request_id)
-            self._answered(json_object(message) or {})
+            read = json_object(message) or {}
+            is_message = isinstance(read.get("content"), list)
+            self._outgoing.replied(
+                message if is_message else hidden(message, self._secrets), request_id
+            )
+            self._answered(read)
 
         self._kept(record)
 
@@ -206,8 +227,11 @@ class Ticket:
         """A streamed reply ended, or broke off for that reason."""
 
         def record() -> None:
+            stream = reading.stream
+            if stream.error is not None:
+                stream.error = loads(hidden(dumps(stream.error), self._secrets))
             reading.close(problem)
-            self._answered(reading.stream.message or {})
+            self._answered(stream.message or {})
 
         self._kept(record)
 
@@ -250,10 +274,6 @@ def _message(type: str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 6 else 0
-
-
-def _text(body: bytes) -> str:
-    return body.decode("utf-8", "replace")
 
 
 def _words(error: Exception) -> str:

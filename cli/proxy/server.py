@@ -128,7 +128,10 @@ class Proxy:
         except Undecodable as error:
             self.desk.tell(f"A request went through unrecorded: {error}.")
             return None
-        return body if is_request(body) else None
+        if not is_request(body):
+            self.desk.tell("A request went through unrecorded: it is none for a message.")
+            return None
+        return body
 
     async def _unread(
         self, request: web.Request, headers: Headers, raw: bytes
@@ -139,7 +142,9 @@ class Proxy:
     async def _begun(
         self, request: web.Request, body: dict[str, Any], betas: frozenset[str]
     ) -> Ticket:
-        begun = self.desk.soon(lambda: self.desk.begin(request.headers, body, betas))
+        begun = self.desk.soon(
+            lambda: self.desk.begin(request.headers, body, betas, request.raw_path)
+        )
         try:
             return await asyncio.shield(asyncio.wrap_future(begun))
         except asyncio.CancelledError:  # the record says so, if there is one
@@ -240,7 +245,8 @@ class Tap:
         self._reading.feed(plain)
         seen = self._last + plain
         self._last = seen[-len(LAST) :]
-        if LAST in seen and self._reading.stream.complete:
+        stream = self._reading.stream
+        if (LAST in seen and stream.complete) or stream.error is not None:
             await _done(self.close(None))
 
     def close(self, problem: str | None) -> Future[None] | None:

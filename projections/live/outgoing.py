@@ -13,7 +13,7 @@ from foldlog.projections.compaction.cut import one_line
 from foldlog.projections.compaction.overflow import Overflow
 from foldlog.projections.compaction.summaries.overflow import is_overflow
 from foldlog.projections.live.server_edits import server_edits
-from foldlog.projections.live.wire import MessageStream
+from foldlog.projections.live.wire import NESTING, MessageStream
 
 if TYPE_CHECKING:
     from foldlog.projections.live.recording import Recording
@@ -106,6 +106,9 @@ class Outgoing:
             The event that holds it; None where the request is not recorded, or its reply was.
         """
         read = message if isinstance(message, Mapping) else _parsed(message)
+        if codec.is_deep(dict(read), NESTING):
+            self.failed("the answer is nested too deeply to be recorded")
+            return None
         if not isinstance(read.get("content"), list):
             said = one_line(str(read.get("message", read)), SAID)
             self.failed(f"the answer is no message: {said}")
@@ -241,13 +244,15 @@ def _error(
 
 
 def _parsed(answer: bytes | str) -> Mapping[str, Any]:
-    """The JSON object that an answer holds; what is none, as a message."""
-    raw = answer.encode() if isinstance(answer, str) else answer
+    """The JSON object that an answer holds; what is none, or too deep, as a message."""
+    raw = answer.encode(errors="replace") if isinstance(answer, str) else answer
     try:
         found = codec.loads(raw)
     except ValueError:
         found = None
-    return found if isinstance(found, dict) else {"message": raw.decode(errors="replace")}
+    if isinstance(found, dict) and not codec.is_deep(found, NESTING):
+        return found
+    return {"message": raw.decode(errors="replace")}
 
 
 def _words(error: Json) -> str | None:

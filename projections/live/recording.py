@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from foldlog.eventstore.errors import ContextError, VersionConflict
+from foldlog.eventstore.errors import ContextError, InvalidDraft, VersionConflict
 from foldlog.eventstore.events import EventDraft, Json
 from foldlog.projections.compaction.moment import Given, Known
 from foldlog.projections.compaction.overflow import STOPPED, Overflow
@@ -99,17 +99,27 @@ class Recording:
 
         Raises:
             VersionConflict: Somebody else appended to the session. Nothing is recorded.
+            InvalidDraft: It is not JSON, or nested too deeply to be recorded.
         """
         if not is_readable(body):
             return Outgoing(self, body, body)
         with self.session.lock:
+            try:
+                return self._known(body, frozenset(betas), attempt)
+            except RecursionError:
+                raise _not_recorded("it is nested too deeply") from None
+
+    def _known(self, body: Body, betas: frozenset[str], attempt: int) -> Outgoing:
+        try:
             name = digest(body)
-            known = self._tried.get(name) if attempt else None
-            if known is not None:
-                return known.retried(attempt)
-            outgoing = self._begun(body, frozenset(betas), name)
-            self.remember(name, outgoing)
-            return outgoing
+        except (TypeError, ValueError) as error:
+            raise _not_recorded(error) from error
+        known = self._tried.get(name) if attempt else None
+        if known is not None:
+            return known.retried(attempt)
+        outgoing = self._begun(body, betas, name)
+        self.remember(name, outgoing)
+        return outgoing
 
     def remember(self, name: str, outgoing: Outgoing) -> None:
         """A request may be tried again, under the digest of what the harness asked."""
@@ -286,3 +296,7 @@ class Recording:
         if known.get("window") is None and learned:
             known["window"] = learned
         return known
+
+
+def _not_recorded(why: object) -> InvalidDraft:
+    return InvalidDraft(f"the request cannot be recorded, so it was not sent: {why}.")

@@ -13,12 +13,16 @@ it in ``strange``. Nothing is raised: these bytes have been passed on to a reade
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from foldlog.eventstore import codec
 from foldlog.eventstore.events import Json
 from foldlog.projections.live.sse import Events
+
+NESTING = codec.NESTING - 16
+"""How deeply the data of an event may be nested: what is deeper is kept as text. Around it stands
+the event that is recorded."""
 
 
 class MessageStream:
@@ -255,12 +259,9 @@ def _text(block: dict[str, Json], key: str) -> str:
 
 
 def _parsed(text: str) -> Json:
-    """The JSON of a text, its numbers exactly; None where it is none."""
+    """The JSON of a text, its numbers exactly; None where it is none, or too deep to record."""
     try:
-        return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        found = codec.loads(text)
+    except ValueError:
         return None
-
-
-def _refuse(constant: str) -> Json:
-    raise ValueError(f"{constant} is no JSON")
+    return None if codec.is_deep(found, NESTING) else found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from hashlib import sha256
+from json import loads
 from typing import Any
 
 import pytest
@@ -113,6 +114,23 @@ class TestRoundTrip:
         for _ in range(140):
             body = {"inner": [body]}
         assert stored_and_read(body, {}) == [body, {}]
+
+    @pytest.mark.parametrize("number", [2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 10**40])
+    def test_any_integer_of_a_foreign_text(self, number: int) -> None:
+        foreign = [
+            f"{number}",
+            f'{{"a":[1,{number}],"b":"text"}}',
+            f'{{"a": {number}}}',
+            f"[ {number}]",
+        ]
+        for text in foreign:
+            assert order(codec.loads(text)) == order(loads(text))
+            assert order(codec.loads(text.encode())) == order(loads(text))
+
+    def test_digits_that_are_no_long_integer(self) -> None:
+        text = '{"id":"12345678901234567890123","x":0.12345678901234567890,"n":-3}'
+        assert not codec.has_long_number(text)
+        assert order(codec.loads(text)) == order(loads(text))
 
     def test_mappings_and_tuples_become_what_json_has(self) -> None:
         assert stored_and_read({"a": (1, 2)}, {}) == [{"a": [1, 2]}, {}]

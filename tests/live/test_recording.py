@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from foldlog.eventstore import VersionConflict
+from foldlog.eventstore import InvalidDraft, VersionConflict
 from foldlog.projections import Session
 from foldlog.projections.live.recording import Recording
 from tests.live.harness import TOOLS, Harness, events, problems, session, texts, types
@@ -43,6 +45,43 @@ class TestEachThingOnce:
         assert recorded.data["usage"] == message["usage"]
         assert recorded.data["id"] == message["id"]
         assert recorded.data["request_id"].startswith("req_")
+
+
+class TestWhatCannotBeRecorded:
+    @pytest.mark.parametrize("levels", [400, 600, 2_000, 50_000])
+    def test_a_request_too_deep_is_refused(self, harness: Harness, levels: int) -> None:
+        harness.say("one")
+        before = types(harness.session)
+        nested: list[Any] = []
+        for _ in range(levels):
+            nested = [nested]
+        harness.messages.append({"role": "user", "content": [{"type": "odd", "odd": nested}]})
+        with pytest.raises(InvalidDraft, match="nested too deeply"):
+            harness.recording.begin(harness.body())
+        assert types(harness.session) == before
+        harness.messages.pop()
+        harness.say("two")
+        assert problems(harness.session) == []
+
+    @pytest.mark.parametrize("levels", [400, 5_000])
+    def test_an_answer_too_deep_is_kept_as_text(self, harness: Harness, levels: int) -> None:
+        deep = b"[" * levels + b"]" * levels
+        answer = b'{"id": "msg_1", "content": [{"type": "odd", "odd": %b}]}' % deep
+        harness.messages.append({"role": "user", "content": "one"})
+        harness.recording.begin(harness.body()).replied(answer)
+        harness.recording.begin(harness.body()).refused(500, b'{"error": %b}' % deep)
+        first, second = events(harness.session, "request.failed")
+        assert "is no message" in first.data["error"]["message"]
+        assert "[[[[[[[[" in second.data["error"]["message"]
+
+    def test_numbers_of_any_length_come_back(self, harness: Harness) -> None:
+        harness.messages.append({"role": "user", "content": "one"})
+        outgoing = harness.recording.begin(harness.body())
+        outgoing.replied(
+            b'{"content": [{"type": "text", "text": "1", "n": 12345678901234567890123}]}'
+        )
+        [reply] = events(harness.session, "message.assistant")
+        assert reply.data["content"][0]["n"] == 12345678901234567890123
 
 
 class TestAnEditedHistory:

@@ -73,6 +73,9 @@ def delta(index: int, **delta: Any) -> bytes:
     return event("content_block_delta", index=index, delta=delta)
 
 
+DEEP = "[" * 400 + "]" * 400
+"""More than an event can hold."""
+
 BEGUN = event("message_start", message={**message(), "stop_reason": None})
 TEXT_BEGUN = BEGUN + start(0, type="text", text="")
 
@@ -179,6 +182,22 @@ class TestWhatIsUnknown:
             {"event": "odd", "data": "{half"},
             {"event": "message", "data": "\\xff"},
         ]
+
+    def test_data_that_no_event_can_hold_is_kept_as_text(self) -> None:
+        deep, endless = f'{{"type": "odd", "x": {DEEP}}}', '{"type": "odd", "x": 1e400}'
+        for data in (deep, endless):
+            stream = folded(TEXT_BEGUN, f"event: odd\ndata: {data}\n\n".encode())
+            assert stream.strange == [{"event": "odd", "data": data}]
+
+    def test_a_call_too_deep_to_be_recorded_is_kept_as_text(self) -> None:
+        called = {"type": "tool_use", "id": "toolu_1", "name": "n", "input": {}}
+        stream = folded(
+            event("message_start", message={"content": []}),
+            event("content_block_start", index=0, content_block=called),
+            delta(0, type="input_json_delta", partial_json=f'{{"x": {DEEP}}}'),
+            event("content_block_stop", index=0),
+        )
+        assert stream.unfinished == [{**called, "partial_json": f'{{"x": {DEEP}}}'}]
 
     def test_an_event_before_the_message_is_kept(self) -> None:
         stream = folded(event("message_stop"))

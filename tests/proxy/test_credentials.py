@@ -57,3 +57,32 @@ def test_no_credential_is_kept(
         proxy.stop()
     logged = "".join(capfd.readouterr())  # type: ignore[attr-defined]
     assert not any(secret in logged for secret in SECRETS)
+
+
+def test_an_answer_that_quotes_credentials_is_recorded_without_them(
+    proxied: Callable[..., Running], raw: Raw, tmp_path: Path
+) -> None:
+    proxy = proxied(raw.url)
+    quoted = (
+        b"X-Api-Key: sk-ant-key-1 Authorization: Bearer bearer-two Cookie: session=cookie-three"
+    )
+    error = b'{"type":"error","error":{"type":"api_error","message":"%b query-four"}}' % quoted
+    started = b'event: message_start\ndata: {"type":"message_start","message":{"content":[]}}\n\n'
+    streamed = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + started
+    given = ("X-Api-Key: sk-ant-key-1", "Authorization: Bearer bearer-two")
+    body = json.dumps(BODY).encode()
+    for answer in (
+        b"HTTP/1.1 401 No\r\nContent-Length: %d\r\n\r\n%b" % (len(error), error),
+        b"HTTP/1.1 502 No\r\nContent-Length: %d\r\n\r\n%b" % (len(quoted), quoted),
+        b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(quoted), quoted),
+        streamed + b"event: error\ndata: %b\n\n" % error,
+    ):
+        raw.says(answer, None)
+        asked = "POST /v1/messages?api_key=query-four HTTP/1.1"
+        more = ("Cookie: session=cookie-three", f"Content-Length: {len(body)}")
+        assert b"sk-ant-key-1" in ask(proxy, asked, *given, *more, body=body).body
+    proxy.stop()
+    told = repr([event.data for event in proxy.store.events()])
+    assert told.count("[credential]") >= 4 * 3
+    for secret in ("sk-ant-key-1", "bearer-two", "cookie-three", "query-four"):
+        assert secret not in told

@@ -57,6 +57,14 @@ def test_what_cannot_be_decoded_is_told(encoding: str, packed: bytes) -> None:
         decoding.decoded(packed, encoding)
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "zstd"])
+def test_a_body_that_decodes_to_more_than_memory_is_not(encoding: str) -> None:
+    zeros = bytes(decoding.LARGEST + 1)
+    pack = {"gzip": gzip.compress, "deflate": zlib.compress, "zstd": zstandard.compress}[encoding]
+    with pytest.raises(decoding.Undecodable, match="decodes to more than"):
+        decoding.decoded(pack(zeros), encoding)
+
+
 def test_headers_that_are_not_there_are_not_made_up() -> None:
     given = [("A", "1"), ("Connection", "close, B"), ("b", "2"), ("X-Foldlog-Session", "s")]
     assert headers.to_upstream(given) == [("A", "1")]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from foldlog.eventstore.codec import is_deep
+from foldlog.eventstore.codec import has_long_number, is_deep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +43,6 @@ def _finite(digits: str) -> float:
     number = float(digits)
     return number if math.isfinite(number) else _refuse(digits)
 
-
-LONG_NUMBER = re.compile(rb"[:,\[]\s*-?[0-9]{19}")
-"""An integer that may need more than 64 bits: orjson reads such a one as a float."""
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 """Exact, and as strict as the store: what it reads can be recorded."""
@@ -106,7 +103,7 @@ def read(content: bytes) -> Reading:
 def _decoded(line: bytes) -> Json:
     try:
         value = orjson.loads(line)
-        if orjson.dumps(value) == line or not LONG_NUMBER.search(line):
+        if orjson.dumps(value) == line or not has_long_number(line):
             return value
     except orjson.JSONDecodeError:
         pass  # an escaped lone surrogate, or no JSON: the other knows
