@@ -20,6 +20,9 @@ from foldlog.cli.agent.patterns import Pattern, PatternError, Subject
 from foldlog.cli.agent.processes import CtrlCHeld, end, start
 from foldlog.eventstore import FoldlogError
 
+LONGEST = 86_400.0
+"""The most seconds that a command may be given: no clock counts to infinity."""
+
 TIMEOUT = 60.0
 """Seconds that a command may take, as for the hooks of a policy."""
 
@@ -210,7 +213,8 @@ def _hook(entry: Any, where: str) -> Hook:
     command, timeout = given.get("command"), given.get("timeout", TIMEOUT)
     if not isinstance(command, str) or not command.strip():
         raise SettingsError(f"{where}: command: {command!r} is no command.")
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not (is_number and 0 < timeout <= LONGEST):
         raise SettingsError(f"{where}: timeout: {timeout!r} is no number of seconds.")
     if not isinstance(required := given.get("required", False), bool):
         raise SettingsError(f"{where}: required: {required!r} is neither true nor false.")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.agent.display import Display
 from foldlog.cli.agent.models import Model, RequestFailed, said, told
+from foldlog.cli.agent.results import sendable
 from foldlog.cli.agent.spending import Spending
 from foldlog.cli.agent.turns import is_broken, leave_broken, newest, owes, stop
 from foldlog.projections import Session
@@ -37,6 +38,11 @@ CUT = {
     "refusal": "The model refused to go on.",
 }
 """What a person is told about replies that do not end by themselves."""
+
+UNSENDABLE = (
+    "something that was said holds half a character (a lone surrogate) and cannot be sent. Go back"
+    " to before it with /rewind, or have it compacted with /compact."
+)
 
 TRIES = 3
 """How often a reply is asked for whose stream breaks off (chosen)."""
@@ -73,7 +79,7 @@ class Agent:
     def say(self, prompt: str) -> None:
         """One turn: what a person says, until the model has nothing more to do."""
         self.take_up()
-        self.session.user(prompt)
+        self.session.user(sendable(prompt))
         self.go_on()
 
     def take_up(self) -> None:
@@ -110,6 +116,8 @@ class Agent:
                 problem = self._streamed()
             except anthropic.APIError as error:
                 raise RequestFailed(told(error)) from error
+            except UnicodeEncodeError as error:
+                raise RequestFailed(UNSENDABLE) from error
             if problem is None:
                 self._tell_end()
                 return
@@ -137,8 +145,8 @@ class Agent:
             try:
                 for event in stream:
                     self.display.streamed(event)
-            except (anthropic.APIError, httpx2.HTTPError) as error:
-                problem = said(error)
+            except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
+                problem = said(error)  # the last: it is no JSON, or too deep, for the SDK
         self.display.close()
         return problem or ("it has no end" if is_broken(self.session.view()) else None)
 

@@ -58,8 +58,14 @@ def with_notes(result: Result, notes: Sequence[str]) -> Result:
 
 def fit(text: str, chars: int = TEXT_CHARS) -> str:
     """A text that can be encoded, its middle left out where it is longer than that."""
-    whole = text.encode("utf-8", "backslashreplace").decode()  # lone surrogates
+    whole = sendable(text)
     return whole if len(whole) <= chars else middle(whole, chars // 2, chars // 2)
+
+
+def sendable(text: str) -> str:
+    """A text that any encoding of Unicode takes: half a character, which a terminal, an argument or
+    the name of a file may bring, is written out."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _block(block: object, room: int) -> dict[str, Any]:

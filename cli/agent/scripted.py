@@ -54,6 +54,13 @@ BREAK = "break"
 
 KEYS = {"thinking", "text", "calls", "content", "stop_reason", "errors"}
 
+TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("thinking", "text", "stop_reason"), (str,)),
+    **dict.fromkeys(("calls", "content", "errors"), (list,)),
+}
+OPTIONS: dict[str, tuple[type, ...]] = {"model": (str,), "window": (int,), "pause": (int, float)}
+"""What a script's values are."""
+
 
 class ScriptError(FoldlogError):
     """A script cannot be read, or says what no model says."""
@@ -91,13 +98,13 @@ class Script:
         try:
             text = Path(path).read_text("utf-8")
             data = json.loads(text) if str(path).endswith(".json") else tomllib.loads(text)
-            known = {k: data[k] for k in ("model", "window", "pause") if k in data}
+            known = {k: _typed(k, data[k], kinds) for k, kinds in OPTIONS.items() if k in data}
             replies, summaries = data.get("reply", []), data.get("summary", [])
             for entry in (*replies, *summaries):
                 _check(entry)
         except OSError as error:
             raise ScriptError(f"{path}: {error.strerror}. Name a file that is there.") from error
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ScriptError(f"{path} is no script: {error}") from error
         return cls(str(path), replies, summaries, **known)
 
@@ -125,11 +132,23 @@ class Script:
         ]
 
 
+def _typed(key: str, value: Any, kinds: tuple[type, ...]) -> Any:
+    """A value of the type that the script's reader relies on."""
+    if type(value) not in kinds or (type(value) in (int, float) and value < 0):
+        raise ValueError(f"{key} is {value!r:.80}, and should be {kinds[-1].__name__}.")
+    return value
+
+
 def _check(entry: Any) -> None:
     unknown = set(entry) - KEYS
     if unknown:
         known = ", ".join(sorted(KEYS))
         raise ValueError(f"a reply holds {', '.join(sorted(unknown))}. Known are {known}.")
+    for key, kinds in TYPES.items():
+        if entry.get(key) is not None:
+            _typed(key, entry[key], kinds)
+    if not all(isinstance(block, dict) for block in entry.get("content", ())):
+        raise ValueError("content is a list of blocks.")
     for error in entry.get("errors", ()):
         if error not in (*ERRORS, BREAK):
             known = ", ".join((*ERRORS, BREAK))

@@ -19,6 +19,7 @@ from foldlog.cli.agent.loop import MAX_TOKENS, Agent
 from foldlog.cli.agent.models import DEFAULT, SCRIPTED, Model, named_model
 from foldlog.cli.agent.patterns import Pattern
 from foldlog.cli.agent.permissions import Ask, Permissions
+from foldlog.cli.agent.results import sendable
 from foldlog.cli.agent.settings import Settings
 from foldlog.cli.agent.spending import Spending
 from foldlog.cli.agent.subagents import task_tool
@@ -121,7 +122,7 @@ class Setup:
             origin = {"harness": "foldlog"}
             yield EventDraft("session.started", {"cwd": str(executor.cwd), "origin": origin})
         known = view and (view.system or {}).get("system")
-        system = self.system or known or SYSTEM.format(cwd=executor.cwd)
+        system = self.system or known or SYSTEM.format(cwd=sendable(str(executor.cwd)))
         if system != known:
             yield EventDraft("system.set", {"system": system})
         tools = executor.definitions()

@@ -488,3 +488,65 @@ class TestSubagents:
         model = script({"calls": [self.task({"text": " "})]}, {"text": "Done."})
         run("chat", "-p", "hi", "--model", model)
         assert "gave no answer" in results()[0]
+
+
+class TestOddInput:
+    @pytest.mark.parametrize("given", [b"\xff\xfe", "\ud800"])
+    def test_half_a_character_in_a_prompt_is_written_out(self, given: bytes | str) -> None:
+        model = script({"text": "Well."})
+        text = given if isinstance(given, str) else given.decode(errors="surrogateescape")
+        assert run("chat", "--model", model, "-p", f"Look: {text}").exit_code == 0
+        [said] = events(types=["message.user"])
+        assert said.data["content"] == f"Look: {text.encode(errors='backslashreplace').decode()}"
+
+    def test_a_folder_that_is_no_unicode(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model = script({"text": "Well."}).replace("script.json", str(tmp_path / "script.json"))
+        odd = tmp_path / b"caf\xe9".decode(errors="surrogateescape")
+        try:
+            odd.mkdir()
+        except OSError:
+            pytest.skip("this file system has only Unicode")
+        monkeypatch.chdir(odd)
+        assert run("chat", "--model", model, "-p", "Hi").exit_code == 0
+
+    def test_a_call_that_the_sdk_cannot_read_is_asked_for_again(self) -> None:
+        deep: Any = 1
+        for _ in range(250):
+            deep = [deep]
+        odd = [
+            {"calls": [{"name": "bash", "input": {"command": given}}]} for given in ("\ud800", deep)
+        ]
+        result = run("chat", "--model", script(*odd, {"text": "Well."}), "-p", "Hi")
+        assert result.exit_code == 2
+        assert "broke off 3 times" in result.stderr
+        assert "should not happen" not in result.stderr
+
+    def test_what_was_recorded_elsewhere_and_cannot_be_sent_is_told(self) -> None:
+        model = script({"text": "Well."}, {"text": "Once more."})
+        run("chat", "--model", model, "-p", "Hi")
+        with EventStore("s.db") as store:
+            name = next(iter(store.sessions())).session
+            Session(store, name).user("half: \ud800")
+        result = run("chat", name, "-p", "And now?")
+        assert_refused(result, "lone surrogate", "/rewind")
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"reply": [{"text": 5}]},
+            {"reply": [{"thinking": 5}]},
+            {"reply": [{"content": 5}]},
+            {"reply": [{"content": [5]}]},
+            {"reply": [], "window": "x"},
+            {"reply": [], "pause": "x"},
+            {"reply": [], "model": 5},
+            {"reply": [], "window": -1},
+        ],
+    )
+    def test_a_script_of_wrong_types_is_told(self, wrong: dict[str, Any]) -> None:
+        Path("script.json").write_text(json.dumps(wrong))
+        result = run("chat", "--model", "scripted:script.json", "-p", "Hi")
+        assert_refused(result, "is no script")
+        assert not Path("s.db").exists()
