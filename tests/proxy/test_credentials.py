@@ -11,11 +11,11 @@ from tests.proxy.conftest import Running
 from tests.proxy.raw import Raw
 from tests.proxy.talk import MODEL, user
 
-SECRETS = ("sk-ant-key-1", "bearer-2", "cookie-3", "proxy-4", "set-5", "mcp-6", "custom-7")
+SECRETS = ("sk-ant-key-1", "bearer-2", "cookie-3", "through-4", "set-5", "mcp-6", "custom-7")
 
 HEADERS = (
     *("X-Api-Key: sk-ant-key-1", "Authorization: Bearer bearer-2", "Cookie: session=cookie-3"),
-    *("Proxy-Authorization: Basic proxy-4", "X-Custom-Auth: custom-7"),
+    *("Proxy-Authorization: Basic through-4", "X-Custom-Auth: custom-7"),
 )
 
 BODY = {
