@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.compaction import Budget, CandidateRefused, Reading, judge, policy
+from foldlog.projections.compaction.budget import Trigger
 from foldlog.projections.compaction.candidate import check_foldable
+from foldlog.projections.compaction.decision import Summarize
 from foldlog.projections.view import project
 from tests.compaction.run import planned
 from tests.projections.build import (
@@ -52,6 +55,28 @@ def test_a_sound_candidate_is_taken() -> None:
 
 def test_one_that_is_not_smaller() -> None:
     assert refused(edit(shown(1, 2, "marker", text="long " * 900))) == "not_smaller"
+
+
+def test_one_that_is_as_large_as_it_was() -> None:
+    assert refused(edit(shown(1, 1, "marker", text="old " * 200))) == "not_smaller"
+
+
+def test_a_summary_has_to_free_what_its_rule_asks_for_unless_a_person_wants_it() -> None:
+    def enough(trigger: Trigger, **asked: Any) -> str | None:
+        wanted = Summarize(((1, 2),), "long", "{summary}", **asked)
+        before = Reading().window(project(TALK), Budget(trigger=trigger))
+        drafts = (summary("They talked."), edit(shown(1, 2, "summary", summary=8)))
+        after = Reading().edited(before, before.view.then(drafts))
+        try:
+            judge(before, after, replace(wanted, target=after.size + asked["target"]))
+        except CandidateRefused as error:
+            return error.why
+        return None
+
+    assert enough("proactive", target=0) is None
+    assert enough("proactive", target=-1) == "over_budget"
+    assert enough("proactive", target=0, progress=0.99) == "not_smaller"
+    assert enough("person", target=-1, progress=0.99) is None
 
 
 def test_one_that_is_still_over_budget() -> None:
