@@ -97,6 +97,13 @@ def test_one_that_hides_what_nobody_has_read() -> None:
     assert refused(edit(shown(4, 7, "marker", text="[4 messages]"))) == "hides_unseen"
 
 
+def test_what_a_person_asks_for_need_not_fit_but_keeps_the_request() -> None:
+    unread = edit(shown(4, 7, "marker", text="[4 messages]"))
+    assert refused(unread, trigger="person", window=300) is None
+    hidden = edit(shown(1, 3, "marker", text="[3 messages]"))
+    assert refused(hidden, trigger="person") == "hides_request"
+
+
 def test_one_that_hides_what_waits_for_its_result() -> None:
     events = TALK[:-1]
     assert refused(edit(shown(4, 6, "hidden")), events=events) == "hides_open"
