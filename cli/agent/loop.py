@@ -106,7 +106,10 @@ class Agent:
         self.display.result(self.executor.run(call))
 
     def _ask(self) -> None:
-        """Ask for a reply; one that breaks off is left behind and asked for again."""
+        """Ask for a reply; one that breaks off is left behind and asked for again.
+
+        A connection may die behind the last event of a reply: it came whole then.
+        """
         import anthropic
 
         problem = None
@@ -118,7 +121,7 @@ class Agent:
                 raise RequestFailed(told(error)) from error
             except UnicodeEncodeError as error:
                 raise RequestFailed(UNSENDABLE) from error
-            if problem is None:
+            if problem is None or not owes(self.session.view()):
                 self._tell_end()
                 return
             self.display.note(f"The reply broke off: {problem}")

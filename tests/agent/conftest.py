@@ -14,6 +14,7 @@ from foldlog.cli.agent.hooks import Hooks
 from foldlog.cli.agent.permissions import Ask, Permissions
 from foldlog.cli.agent.tool import Tool
 from foldlog.cli.agent.tools import standard
+from tests.server.fixtures import api as api
 
 
 class Hands:

@@ -14,6 +14,7 @@ from foldlog.cli.agent.display import Display
 from foldlog.cli.main import foldlog
 from foldlog.eventstore import Event, EventDraft, EventStore
 from foldlog.projections import Session
+from tests.server import Server, reply
 
 Talk = Callable[..., Result]
 
@@ -134,6 +135,16 @@ class TestOnePrompt:
         partial = [e for e in events(types=["message.assistant"]) if e.data.get("partial")]
         assert len(partial) == 1, "it is kept in the log"
         assert run("verify", "--views").exit_code == 0
+
+    def test_a_reply_whose_connection_dies_behind_its_end_came_whole(
+        self, api: Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        api.script(reply("All is well.").dying(99))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+        result = run("chat", "-p", "hi", "--model", "claude-opus-5-5")
+        assert (result.exit_code, result.stdout) == (0, "All is well.\n"), result.stderr
+        assert len(api.requests) == 1, "it is not asked for again, behind itself"
 
     def test_a_stream_that_breaks_each_time_is_an_error(self) -> None:
         model = script({"errors": ["break"] * 9, "text": "All is well, here."})
