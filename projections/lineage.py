@@ -131,6 +131,10 @@ class Moves:
         """The version of the newest move, 0 when there is none."""
         return self._versions[-1] if self._versions else 0
 
+    def until(self, version: int) -> list[int]:
+        """The versions of the moves up to one."""
+        return self._versions[: bisect_right(self._versions, version)]
+
     def add(self, version: int, data: Mapping[str, Any]) -> None:
         """Take up a move."""
         self._moves.append(_read_move(version, data))

@@ -171,6 +171,11 @@ class View:
         """
         return self._fold.problem(self.version + 1 + coming, entry)
 
+    @property
+    def moves(self) -> list[int]:
+        """The versions of all moves of the head up to this view, on its lineage or not."""
+        return self._fold.moves.until(self.version)
+
     def left_by(self, version: int) -> int | None:
         """The ``head.moved`` that left a version behind; None when it is on the lineage."""
         return self._fold.moves.left_by(self.version, version)

@@ -50,9 +50,8 @@ class Branch:
         now = view.layout.lineage
         common = _common(self.lineage, now)
         events = list(view.load(_after(now, common)))
-        kept = self.entries if common == len(self.lineage) else self._first(common)
-        kept.extend(entries(item for event in events for item in items_from(event, WHOLE)))
-        return Branch(now, kept)
+        behind = entries(item for event in events for item in items_from(event, WHOLE))
+        return Branch(now, [*self._first(common), *behind])
 
     def behind(self, version: int) -> list[Entry]:
         """What stands behind a version."""
@@ -62,6 +61,8 @@ class Branch:
 
     def _first(self, count: int) -> list[Entry]:
         """What the first versions say."""
+        if count == len(self.lineage):
+            return self.entries
         return [it for it in self.entries if (self.lineage.place(it.version) or 0) < count]
 
 
@@ -78,7 +79,7 @@ class Cache:
         self.windows: dict[str, int] = {}
         self._list: list[tuple[Json, list[Part]]] = []
         self._current = Branch()
-        self._left: dict[int, Branch] | None = None
+        self._left: dict[int, Branch] = {}
         self._replies: dict[str, int] | None = None
         self._answers: dict[object, dict[str, Json]] | None = None
 
@@ -98,17 +99,19 @@ class Cache:
         self._current = self._current.at(view)
         return self._current
 
-    def left(self, session: Session, view: View) -> Iterator[Branch]:
-        """The newest branches that were left behind, the newest first."""
-        if self._left is None:
-            self._left = {}
-        moves = [event.version for event in _read(session, "head.moved")]
-        tips = [move - 1 for move in moves[-BRANCHES:]]
+    def left(self, view: View) -> Iterator[Branch]:
+        """The newest branches that were left behind, the newest first.
+
+        Of each only that is read which it has not in common with the one that was read before it.
+        """
+        tips = [move - 1 for move in view.moves[-BRANCHES:]]
+        self._left = {tip: branch for tip, branch in self._left.items() if tip in tips}
+        near = self.current(view)
         for tip in reversed(tips):
             if tip not in self._left:
-                self._left[tip] = Branch().at(view.at(tip))
-            yield self._left[tip]
-        self._left = {tip: branch for tip, branch in self._left.items() if tip in tips}
+                self._left[tip] = near.at(view.at(tip))
+            near = self._left[tip]
+            yield near
 
     def reply(self, session: Session, message: str) -> int | None:
         """The version of the reply with a message id; None where there is none."""

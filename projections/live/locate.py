@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.items import items
@@ -21,9 +20,6 @@ from foldlog.projections.live.reconcile import Agreement, Entry, agreement, entr
 from foldlog.projections.render import render
 from foldlog.projections.rewind import compacted_path
 from foldlog.projections.view import View
-
-if TYPE_CHECKING:
-    from foldlog.projections.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class Place:
         return [EventDraft("head.moved", {"to": self.to, **more})]
 
 
-def locate(session: Session, cache: Cache, view: View, parts: Sequence[Part]) -> Place:
+def locate(cache: Cache, view: View, parts: Sequence[Part]) -> Place:
     """Where a list parts from the log of a session.
 
     Args:
@@ -66,7 +62,7 @@ def locate(session: Session, cache: Cache, view: View, parts: Sequence[Part]) ->
         return Place(rendered)
     here = cache.current(view)
     found = [(shown, here)] if _can_part(view, shown) else []
-    for branch in (here, *cache.left(session, view)):
+    for branch in (here, *cache.left(view)):
         whole = agreement(branch.entries, parts)
         if whole.parted is None and branch is here:
             return Place(whole)

@@ -163,7 +163,7 @@ class Recording:
         reply = self.cache.reply(self.session, previous) if previous else None
         if reply is not None:
             return locate_behind(view, self.cache, reply, parts)
-        found = locate(self.session, self.cache, view, parts)
+        found = locate(self.cache, view, parts)
         aside = found.to is not None and is_aside(view, body, found.agreement)
         return None if aside else found
 

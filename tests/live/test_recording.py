@@ -11,6 +11,7 @@ from foldlog.projections import Session
 from foldlog.projections.live.recording import Recording
 from tests.live.harness import TOOLS, Harness, events, problems, session, texts, types
 from tests.server import Server, call, reply
+from tests.soak.effort import watched
 
 
 @pytest.fixture(params=[True, False], ids=["observed", "managed"])
@@ -140,3 +141,18 @@ class TestFailures:
         with pytest.raises(VersionConflict):
             harness.say("two")
         assert types(harness.session) == before
+
+
+class TestWhatItReads:
+    def test_an_edit_reads_what_is_new_not_the_history(self, api: Server) -> None:
+        harness = Harness(api, Recording(session(), policy="adaptive", window=3_000, reserve=300))
+        for number in range(60):
+            harness.say(f"say {number} " + "and more of it " * 30)
+        assert events(harness.session, "summary.written")
+        effort, read = watched(harness.session.store), []
+        for number in range(4):
+            before = effort.rows
+            del harness.messages[-2:]
+            harness.say(f"rather {number}")
+            read.append(effort.rows - before)
+        assert max(read[1:]) < len(types(harness.session)) / 2, read
