@@ -12,8 +12,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +20,10 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore import Event, EventStore
+from tests.agent.runs import Runs
 from tests.server import Received, Reply, Server, call, reply, serving, thought
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="forks and signals of POSIX")
-
-ROOT = Path(__file__).parents[2]
 
 PROMPT, INNER = "Look at everything.", "Count the lines."
 
@@ -61,39 +58,6 @@ def respond(received: Received) -> Reply:
     last = received.body["messages"][-1]["content"]
     text = last if isinstance(last, str) else json.dumps(last)
     return STEPS[[key for key in STEPS if key in text][-1]]
-
-
-class Runs:
-    """The program that runs and kills, see ``tests.agent.killing``."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.agent.killing"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        )
-
-    def __call__(self, folder: Path, api: Server, *arguments: str, **order: Any) -> int:
-        """The exit status of a run: its code, or below zero the signal that it died of."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        env = {
-            "ANTHROPIC_API_KEY": "k",
-            "ANTHROPIC_BASE_URL": api.url,
-            "FOLDLOG_DB": str(folder / "s.db"),
-        }
-        told = {"stdout": str(folder / "out"), "stderr": str(folder / "err")}
-        order = {"arguments": arguments, "cwd": str(folder), "env": env, **told, **order}
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return os.waitstatus_to_exitcode(int(self._process.stdout.readline()))
-
-    def end(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")
