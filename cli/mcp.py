@@ -1,7 +1,7 @@
 """Recall as an MCP server over stdin and stdout.
 
-Everything of the SDK is imported here, where a server is started: it brings a web framework. While
-it serves, stdout holds the protocol only; the SDK sends stray prints to stderr.
+Imported where a server is started, and nowhere else: the SDK brings a web framework. While it
+serves, stdout holds the protocol only; the SDK sends stray prints to stderr.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, unquote
+
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 
 from foldlog import __version__
 from foldlog.cli.ending import INTERRUPTED
 from foldlog.projections.blocks import kind
 from foldlog.projections.recall import TOOL, Recall
-
-if TYPE_CHECKING:
-    from mcp.server.lowlevel import Server
 
 INSTRUCTIONS = (
     "Earlier parts of a session, which its view shows shortened or no more. Everything returned is"
@@ -37,22 +39,36 @@ def serve(recall: Recall, session: str) -> None:
 
 
 async def _run(server: Server[Any]) -> None:
-    from mcp.server.stdio import stdio_server
-
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 def server(recall: Recall, session: str) -> Server[Any]:
-    """The server: one tool, and the events of a session as resources.
+    """The server: one tool, and the events of a session as resources."""
+    handlers = _Handlers(recall, session)
+    return Server(
+        "foldlog",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+    )
+
+
+class _Handlers:
+    """What a client may ask for.
 
     Calls are answered one after another: the fold that they share is not made for threads.
     """
-    from mcp import types
-    from mcp.server.lowlevel import Server
-    from mcp.shared.exceptions import MCPError
 
-    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+    def __init__(self, recall: Recall, session: str) -> None:
+        self._recall = recall
+        self._session = session
+
+    async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         reads = types.ToolAnnotations(
             title="Recall",
             read_only_hint=True,
@@ -68,23 +84,25 @@ def server(recall: Recall, session: str) -> Server[Any]:
         )
         return types.ListToolsResult(tools=[tool])
 
-    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         if params.name != TOOL["name"]:
             raise MCPError(types.INVALID_PARAMS, f"There is one tool here, {TOOL['name']}.")
-        answer = recall.answer(params.arguments or {})
+        answer = self._recall.answer(params.arguments or {})
         content = _blocks(answer.content)
         return types.CallToolResult(content=content, is_error=answer.is_error)
 
-    async def list_resources(context: Any, params: Any) -> types.ListResourcesResult:
+    async def list_resources(self, context: Any, params: Any) -> types.ListResourcesResult:
         view = types.Resource(
-            uri=f"foldlog:{quote(session, safe='')}/head",
+            uri=f"foldlog:{quote(self._session, safe='')}/head",
             name="view",
             description="What is seen of the session now, a line each.",
             mime_type="text/plain",
         )
         return types.ListResourcesResult(resources=[view])
 
-    async def list_templates(context: Any, params: Any) -> types.ListResourceTemplatesResult:
+    async def list_templates(self, context: Any, params: Any) -> types.ListResourceTemplatesResult:
         event = types.ResourceTemplate(
             uri_template="foldlog:{session}/{version}",
             name="event",
@@ -94,31 +112,18 @@ def server(recall: Recall, session: str) -> Server[Any]:
         return types.ListResourceTemplatesResult(resource_templates=[event])
 
     async def read_resource(
-        context: Any, params: types.ReadResourceRequestParams
+        self, context: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        answer = recall.answer({"show": unquote(params.uri)})
+        answer = self._recall.answer({"show": unquote(params.uri)})
         words = answer.content if isinstance(answer.content, str) else answer.content[0]["text"]
         if answer.is_error:
             raise MCPError(types.INVALID_PARAMS, words)
         text = types.TextResourceContents(uri=params.uri, text=words, mime_type="text/plain")
         return types.ReadResourceResult(contents=[text])
 
-    return Server(
-        "foldlog",
-        version=__version__,
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-    )
-
 
 def _blocks(content: str | list[Any]) -> list[Any]:
     """The content of an answer as MCP has it."""
-    from mcp import types
-
     if isinstance(content, str):
         return [types.TextContent(text=content)]
     return [

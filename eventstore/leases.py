@@ -126,7 +126,7 @@ def _take(file: Path, session: str) -> _Lock:
             lock = _Lock(file)
             try:
                 if not lock.acquire():
-                    raise _held(session, _told(lock.read()))
+                    raise _held(session, _holder_in(lock.read()))
                 if lock.is_in_place():
                     return lock
             except BaseException:
@@ -214,7 +214,7 @@ def _close_all() -> None:
         lock.close()
 
 
-def _told(content: bytes) -> Holder | None:
+def _holder_in(content: bytes) -> Holder | None:
     """Who the file says holds it; None where it does not say, as when it has just been made."""
     try:
         return Holder(**codec.loads(content.partition(b"\n")[0]))

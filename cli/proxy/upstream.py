@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -56,7 +55,7 @@ class Upstream:
 
     @asynccontextmanager
     async def request(
-        self, method: str, path: str, headers: Headers, data: Any
+        self, method: str, path: str, headers: Headers, data: bytes | aiohttp.StreamReader | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The response to a request; the connection is closed if it is not read to its end.
 
