@@ -79,8 +79,8 @@ def proxy_command(
         import aiohttp  # noqa: F401
     except ImportError:
         raise click.ClickException(INSTALL) from None
-    from foldlog.cli.proxy.desk import Desk
     from foldlog.cli.proxy.guard import is_loopback
+    from foldlog.cli.proxy.recorder import Recorder
     from foldlog.cli.proxy.running import serve
     from foldlog.cli.proxy.server import Proxy
     from foldlog.cli.proxy.upstream import Upstream
@@ -99,14 +99,14 @@ def proxy_command(
         if session is not None:
             with suppress(SessionNotFound):  # otherwise it begins here
                 session = store.find_session(session)
-        desk = Desk(store, session=session, title=title, policy=policy, tell=note)
+        recorder = Recorder(store, session=session, title=title, policy=policy, tell=note)
 
         def ready(address: str) -> None:
             mode = "observing" if policy is None else f"sending the views of policy {policy}"
             say(f"Recording into {store.path}, {mode}; upstream is {upstream}.")
             say(f"ANTHROPIC_BASE_URL={address}")
 
-        proxy = Proxy(Upstream(upstream), desk, remote=remote)
+        proxy = Proxy(Upstream(upstream), recorder, remote=remote)
         stopped = asyncio.run(serve(proxy, host, port, ready))
     if stopped == signal.SIGINT:
         raise SystemExit(INTERRUPTED)

@@ -2,7 +2,7 @@
 
     client ─► guard ─► read ─► record the request ─► upstream ─► client, and record the reply
 
-``server`` passes bytes on, ``desk`` records, ``grouping`` says which session a request belongs to.
-Headers are never recorded. What the proxy does not know (other paths, other methods, bodies that
-are no JSON) goes through as it came.
+``server`` passes bytes on, ``recorder`` records, ``grouping`` says which session a request belongs
+to. Headers are never recorded. What the proxy does not know (other paths, other methods, bodies
+that are no JSON) goes through as it came.
 """

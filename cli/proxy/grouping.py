@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Any
 from uuid import uuid4
 
-from foldlog.cli.proxy.answers import json_object
+from foldlog.cli.proxy.bodies import json_object
 from foldlog.cli.proxy.headers import SESSION
 from foldlog.eventstore.codec import dumps
 from foldlog.projections.blocks import blocks, content_of, objects

@@ -54,7 +54,7 @@ async def listening(proxy: Proxy, host: str, port: int) -> AsyncIterator[str]:
     finally:
         await runner.cleanup()
         await proxy.upstream.close()
-        await asyncio.to_thread(proxy.desk.close)
+        await asyncio.to_thread(proxy.recorder.close)
 
 
 def _signals() -> asyncio.Future[int]:

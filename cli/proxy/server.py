@@ -19,10 +19,10 @@ import aiohttp
 from aiohttp import web
 
 from foldlog.cli.proxy import guard
-from foldlog.cli.proxy.answers import error_body, is_request, json_object
+from foldlog.cli.proxy.bodies import error_body, is_request, json_object
 from foldlog.cli.proxy.decoding import Decoder, Undecodable, accepted, decoded, decoder
-from foldlog.cli.proxy.desk import Desk, Ticket
 from foldlog.cli.proxy.headers import Headers, changed, to_upstream
+from foldlog.cli.proxy.recorder import Recorder, Ticket
 from foldlog.cli.proxy.relay import as_it_came, is_gone, read_all, relay, resent
 from foldlog.cli.proxy.upstream import HEADER_LINES, LINE, Upstream
 from foldlog.eventstore import FoldlogError
@@ -59,9 +59,9 @@ class Proxy:
         remote: Whether others than programs of this machine may use it.
     """
 
-    def __init__(self, upstream: Upstream, desk: Desk, *, remote: bool = False) -> None:
+    def __init__(self, upstream: Upstream, recorder: Recorder, *, remote: bool = False) -> None:
         self.upstream = upstream
-        self.desk = desk
+        self.recorder = recorder
         self.remote = remote
 
     def runner(self) -> web.AppRunner:
@@ -117,7 +117,7 @@ class Proxy:
             ticket = await self._begun(request, body, betas)
         except Exception as error:
             reason = str(error) if isinstance(error, FoldlogError) else repr(error)
-            self.desk.tell(f"Not recorded, and not sent: {reason}")
+            self.recorder.tell(f"Not recorded, and not sent: {reason}")
             return _error(503, f"the request could not be recorded, so it was not sent: {reason}")
         return await self._sent(request, ticket, Sent(request.raw_path, headers, raw))
 
@@ -126,10 +126,10 @@ class Proxy:
         try:
             body = json_object(decoded(raw, encoding))
         except Undecodable as error:
-            self.desk.tell(f"A request went through unrecorded: {error}.")
+            self.recorder.tell(f"A request went through unrecorded: {error}.")
             return None
         if not is_request(body):
-            self.desk.tell("A request went through unrecorded: it is none for a message.")
+            self.recorder.tell("A request went through unrecorded: it is none for a message.")
             return None
         return body
 
@@ -142,13 +142,13 @@ class Proxy:
     async def _begun(
         self, request: web.Request, body: dict[str, Any], betas: frozenset[str]
     ) -> Ticket:
-        begun = self.desk.soon(
-            lambda: self.desk.begin(request.headers, body, betas, request.raw_path)
+        begun = self.recorder.soon(
+            lambda: self.recorder.begin(request.headers, body, betas, request.raw_path)
         )
         try:
             return await asyncio.shield(asyncio.wrap_future(begun))
         except asyncio.CancelledError:  # the record says so, if there is one
-            self.desk.soon(lambda: begun.result().failed(GONE) if _is_good(begun) else None)
+            self.recorder.soon(lambda: begun.result().failed(GONE) if _is_good(begun) else None)
             raise
 
     async def _sent(self, request: web.Request, ticket: Ticket, sent: Sent) -> web.StreamResponse:
@@ -166,10 +166,10 @@ class Proxy:
                     ticket = smaller
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
                 if not is_gone(request):
-                    self.desk.soon(_failing(ticket, self._unreachable(error)))
+                    self.recorder.soon(_failing(ticket, self._unreachable(error)))
                 raise
             except asyncio.CancelledError:
-                self.desk.soon(_failing(ticket, GONE))
+                self.recorder.soon(_failing(ticket, GONE))
                 raise
         raise AssertionError("a second refusal has no smaller request")
 
@@ -178,7 +178,7 @@ class Proxy:
     ) -> Ticket | None:
         plain = _decoded(body, reply.headers.get("Content-Encoding"))
         id = reply.headers.get("request-id")
-        done = self.desk.soon(lambda: ticket.refused(reply.status, plain, id))
+        done = self.recorder.soon(lambda: ticket.refused(reply.status, plain, id))
         return await asyncio.wrap_future(done)
 
     async def _answered(
@@ -190,16 +190,18 @@ class Proxy:
         plain = _decoded(body, reply.headers.get("Content-Encoding"))
         id = reply.headers.get("request-id")
         if whole:
-            await _done(self.desk.soon(lambda: ticket.replied(plain, id)))
+            await _done(self.recorder.soon(lambda: ticket.replied(plain, id)))
         else:
-            self.desk.soon(_failing(ticket, "the upstream broke off in the middle of its answer"))
+            self.recorder.soon(
+                _failing(ticket, "the upstream broke off in the middle of its answer")
+            )
         return await resent(request, reply, body, whole=whole)
 
     async def _streamed(
         self, request: web.Request, ticket: Ticket, reply: aiohttp.ClientResponse
     ) -> web.StreamResponse:
         """A streamed reply: each piece goes on as it comes, and is read beside that."""
-        tap = Tap(self.desk, ticket, reply)
+        tap = Tap(self.recorder, ticket, reply)
         try:
             response = await relay(request, reply, tap.take)
         except asyncio.CancelledError:
@@ -225,8 +227,8 @@ class Proxy:
 class Tap:
     """Reads a streamed reply as it passes, and records it before the client has its end."""
 
-    def __init__(self, desk: Desk, ticket: Ticket, reply: aiohttp.ClientResponse) -> None:
-        self._desk = desk
+    def __init__(self, recorder: Recorder, ticket: Ticket, reply: aiohttp.ClientResponse) -> None:
+        self._recorder = recorder
         self._ticket = ticket
         self._reading = ticket.reading(reply.headers.get("request-id"))
         self._decode = _decoder(reply.headers.get("Content-Encoding"))
@@ -255,7 +257,7 @@ class Tap:
         if reading is None or self._closed:
             return None
         self._closed = True
-        return self._desk.soon(lambda: self._ticket.read(reading, problem))
+        return self._recorder.soon(lambda: self._ticket.read(reading, problem))
 
 
 def _managed(ticket: Ticket, sent: Sent) -> Sent:
@@ -292,7 +294,7 @@ def _is_good(future: Future[T]) -> bool:
 
 
 async def _done(work: Future[None] | None) -> None:
-    """Wait for work at the desk; it is done even where nobody waits any more."""
+    """Wait for the recorder; its work is done even where nobody waits any more."""
     if work is not None:
         await asyncio.shield(asyncio.wrap_future(work))
 

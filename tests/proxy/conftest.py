@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from foldlog import EventStore
-from foldlog.cli.proxy.desk import Desk
+from foldlog.cli.proxy.recorder import Recorder
 from foldlog.cli.proxy.running import listening
 from foldlog.cli.proxy.server import Proxy
 from foldlog.cli.proxy.upstream import Upstream
@@ -50,7 +50,7 @@ def running(store: EventStore, upstream: str, **options: Any) -> Iterator[Runnin
     """A proxy in front of an upstream."""
     told: list[str] = []
     remote = options.pop("remote", False)
-    proxy = Proxy(Upstream(upstream), Desk(store, tell=told.append, **options), remote=remote)
+    proxy = Proxy(Upstream(upstream), Recorder(store, tell=told.append, **options), remote=remote)
     began: list[Any] = []
     ready = threading.Event()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from foldlog.cli.proxy.answers import json_object
+from foldlog.cli.proxy.bodies import json_object
 from foldlog.cli.proxy.grouping import Conversations, Place, Said, Sender, new_session, sender
 from foldlog.cli.proxy.secrets import hidden, secrets
 from foldlog.eventstore import EventDraft, EventStore, FoldlogError
@@ -36,7 +36,7 @@ RECALLED = 20
 SAID = ("message.user", "message.assistant", "tool.result")
 
 
-class Desk:
+class Recorder:
     """Records what passes, and says what is to be sent.
 
     Args:
@@ -69,14 +69,14 @@ class Desk:
         self._thread = ThreadPoolExecutor(1, "recording")
 
     def soon(self, work: Callable[[], T]) -> Future[T]:
-        """Do some work in the thread of this desk, behind all that was given before."""
+        """Do some work in its thread, behind all that was given before."""
         return self._thread.submit(work)
 
     def close(self) -> None:
         """Finish what was given, and take no more."""
         self._thread.shutdown(wait=True)
 
-    # -- in the desk's thread ----------------------------------------------------------------
+    # -- in its thread ---------------------------------------------------------------------------
 
     def begin(
         self, headers: Mapping[str, str], body: Body, betas: frozenset[str], path: str = ""
@@ -169,7 +169,7 @@ class Ticket:
 
     def __init__(
         self,
-        desk: Desk,
+        recorder: Recorder,
         session: str,
         said: Said | None,
         outgoing: Outgoing,
@@ -177,7 +177,7 @@ class Ticket:
     ) -> None:
         self.session = session
         self._secrets = secrets
-        self._desk = desk
+        self._recorder = recorder
         self._said = said
         self._outgoing = outgoing
 
@@ -198,7 +198,7 @@ class Ticket:
             other = self._outgoing.refused(status, told, request_id)
             if other is None:
                 return None
-            return Ticket(self._desk, self.session, self._said, other, self._secrets)
+            return Ticket(self._recorder, self.session, self._said, other, self._secrets)
 
         return self._kept(record)
 
@@ -237,13 +237,13 @@ class Ticket:
 
     def _answered(self, reply: Mapping[str, Any]) -> None:
         if self._said is not None:
-            self._desk.conversations.answered(self._said, reply, self.session)
+            self._recorder.conversations.answered(self._said, reply, self.session)
 
     def _kept(self, record: Callable[[], T]) -> T | None:
         try:
             return record()
         except Exception as error:
-            self._desk.tell(
+            self._recorder.tell(
                 f"Not recorded in {self.session}: {_words(error)} The client has it all the same."
             )
             return None

@@ -1,4 +1,4 @@
-"""Errors that the proxy itself answers with, in the API's form; and what it reads in bodies."""
+"""Bodies of requests and answers: what the proxy reads in them, and errors of its own."""
 
 from __future__ import annotations
 
