@@ -1,13 +1,25 @@
-"""How Hypothesis runs everywhere: no clock decides whether a test passes.
+"""A store for a test, and how Hypothesis runs everywhere: no clock decides whether a test passes.
 
 On a machine where it runs for the first time it makes tables of Unicode, which takes seconds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from foldlog.eventstore import EventStore
 
 settings.register_profile(
     "foldlog", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("foldlog")
+
+
+@pytest.fixture
+def store() -> Iterator[EventStore]:
+    """A store in memory."""
+    with EventStore(":memory:") as store:
+        yield store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +54,6 @@ class Hands:
 
 
 Make = Callable[..., Hands]
-
-
-@pytest.fixture
-def store() -> Iterator[EventStore]:
-    with EventStore(":memory:") as store:
-        yield store
 
 
 @pytest.fixture

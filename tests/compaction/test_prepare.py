@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,6 @@ from tests.compaction.talk import Scripted
 from tests.projections.build import call
 
 SUMMARY = "The login reads the clock; f0 to f9 were read. Next: fix it."
-
-
-@pytest.fixture
-def store() -> Iterator[EventStore]:
-    with EventStore(":memory:") as store:
-        yield store
 
 
 @pytest.fixture

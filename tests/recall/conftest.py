@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from foldlog.eventstore import EventDraft, EventStore
@@ -11,12 +9,6 @@ from foldlog.projections import Session
 from tests.projections.build import call, shown, thinking
 
 LONG = "".join(f"{n:04} a line of the build log\n" for n in range(1_000))
-
-
-@pytest.fixture
-def store() -> Iterator[EventStore]:
-    with EventStore(":memory:") as store:
-        yield store
 
 
 @pytest.fixture
