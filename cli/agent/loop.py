@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.agent.display import Display
-from foldlog.cli.agent.models import Model, RequestFailed, said, told
+from foldlog.cli.agent.models import Model, RequestFailed, advice, reason
 from foldlog.cli.agent.results import sendable
 from foldlog.cli.agent.spending import Spending
 from foldlog.cli.agent.turns import is_broken, leave_broken, newest, owes, stop
@@ -38,11 +38,6 @@ CUT = {
     "refusal": "The model refused to go on.",
 }
 """What a person is told about replies that do not end by themselves."""
-
-UNSENDABLE = (
-    "something that was said holds half a character (a lone surrogate) and cannot be sent. Go back"
-    " to before it with /rewind, or have it compacted with /compact."
-)
 
 TRIES = 3
 """How often a reply is asked for whose stream breaks off (chosen)."""
@@ -117,10 +112,8 @@ class Agent:
             self.spending.check(self.session.store, self.display.note)
             try:
                 problem = self._streamed()
-            except anthropic.APIError as error:
-                raise RequestFailed(told(error)) from error
-            except UnicodeEncodeError as error:
-                raise RequestFailed(UNSENDABLE) from error
+            except (anthropic.APIError, UnicodeEncodeError) as error:
+                raise RequestFailed(advice(error)) from error
             if problem is None or not owes(self.session.view()):
                 self._tell_end()
                 return
@@ -149,16 +142,16 @@ class Agent:
                 for event in stream:
                     self.display.streamed(event)
             except (anthropic.APIError, httpx2.HTTPError, ValueError) as error:
-                problem = said(error)  # the last: it is no JSON, or too deep, for the SDK
+                problem = reason(error)  # the last: it is no JSON, or too deep, for the SDK
         self.display.close()
         return problem or ("it has no end" if is_broken(self.session.view()) else None)
 
     def _tell_end(self) -> None:
         """Tell why a reply ended, where it was not because all was said."""
         reply = newest(self.session.view())
-        reason = reply.data.get("stop_reason") if reply else None
-        if reason in CUT:
-            self.display.note(CUT[str(reason)])
+        ended = reply.data.get("stop_reason") if reply else None
+        if ended in CUT:
+            self.display.note(CUT[str(ended)])
 
     def tell_edits(self) -> None:
         """Tell how the view was made smaller for this request."""

@@ -23,6 +23,12 @@ SCRIPTED = "scripted:"
 """How the name of a script begins, as ``--model`` takes it."""
 
 
+UNSENDABLE = (
+    "something that was said holds half a character (a lone surrogate) and cannot be sent. Go back"
+    " to before it with /rewind, or have it compacted with /compact."
+)
+
+
 class NoKey(FoldlogError):
     """There is nothing to authenticate with."""
 
@@ -37,7 +43,7 @@ class RequestFailed(FoldlogError):
     """The API did not answer. What was recorded stays; the turn can be gone on with."""
 
 
-def said(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """What the API, or the way to it, said."""
     body = getattr(error, "body", None)
     inner = body.get("error") if isinstance(body, dict) else None
@@ -45,19 +51,21 @@ def said(error: Exception) -> str:
     return str(words or error).strip().rstrip(".") or type(error).__name__
 
 
-def told(error: Exception) -> str:
+def advice(error: Exception) -> str:
     """Why a request failed and what to do about it: for a person, in one line."""
     import anthropic
 
+    if isinstance(error, UnicodeEncodeError):
+        return UNSENDABLE
     if isinstance(error, anthropic.AuthenticationError):
-        return f"the API knows nobody by this key: {said(error)}. Check ANTHROPIC_API_KEY."
+        return f"the API knows nobody by this key: {reason(error)}. Check ANTHROPIC_API_KEY."
     if isinstance(error, anthropic.APIStatusError):
         later = "Try again later" if error.status_code >= 429 else "Nothing is lost"
         return (
-            f"the API refused the request ({error.status_code}): {said(error)}."
+            f"the API refused the request ({error.status_code}): {reason(error)}."
             f" {later}; `foldlog resume` goes on."
         )
-    return f"the API was not reached: {said(error)}. Check the network; `foldlog resume` goes on."
+    return f"the API was not reached: {reason(error)}. Check the network; `foldlog resume` goes on."
 
 
 class Model(Protocol):
