@@ -16,6 +16,12 @@ DEAF = (("sonnet", (5, 0)),)
 all of them."""
 
 _VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?![\d])")
+_DATE = re.compile(r"[-@]\d{8}$")
+
+
+def family(model: str) -> str:
+    """The name of a model without its date: ``claude-sonnet-4-5-20250929`` is ``…-4-5``."""
+    return _DATE.sub("", model)
 
 
 def model_version(model: str | None) -> tuple[int, int] | None:

@@ -95,7 +95,7 @@ class Conversations:
         self._sessions: dict[bytes, str] = {}
         self._answered: set[bytes] = set()
 
-    def find(self, said: Said, *, again: bool = False) -> str | None:
+    def find(self, transcript: Transcript, *, again: bool = False) -> str | None:
         """The session whose conversation a list of messages goes on from; None for a new one.
 
         A list without any reply in it begins a new one, even if another began with the same words
@@ -104,29 +104,29 @@ class Conversations:
         Args:
             again: The request is sent once more, because it failed before.
         """
-        if not said.replied and said.last in self._answered and not again:
+        if not transcript.replied and transcript.last in self._answered and not again:
             return None
-        found = (self._sessions.get(digest) for digest in reversed(said.digests))
+        found = (self._sessions.get(digest) for digest in reversed(transcript.digests))
         return next((session for session in found if session is not None), None)
 
-    def sent(self, said: Said, session: str) -> None:
+    def sent(self, transcript: Transcript, session: str) -> None:
         """A list of messages was sent in a session."""
-        self._sessions[said.last] = session
+        self._sessions[transcript.last] = session
 
-    def answered(self, said: Said, reply: Mapping[str, Any], session: str) -> None:
+    def answered(self, transcript: Transcript, reply: Mapping[str, Any], session: str) -> None:
         """A list of messages was answered in a session."""
-        after = chain([{**reply, "role": "assistant"}], said.last)
+        after = chain([{**reply, "role": "assistant"}], transcript.last)
         if after:
-            self._answered.add(said.last)
+            self._answered.add(transcript.last)
             self._sessions[after[-1]] = session
 
-    def remember(self, session: str, said: Said) -> None:
+    def remember(self, session: str, transcript: Transcript) -> None:
         """What was said in a session, as far as nobody else said the same."""
-        for digest in said.digests:
+        for digest in transcript.digests:
             self._sessions.setdefault(digest, session)
 
 
-class Said:
+class Transcript:
     """A list of messages, as conversations know it.
 
     Attributes:

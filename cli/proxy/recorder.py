@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from foldlog.cli.proxy.bodies import json_object
-from foldlog.cli.proxy.grouping import Conversations, Place, Said, Sender, new_session, sender
+from foldlog.cli.proxy.grouping import Conversations, Place, Sender, Transcript, new_session, sender
 from foldlog.cli.proxy.secrets import hidden, secrets
 from foldlog.eventstore import EventDraft, EventStore, FoldlogError
 from foldlog.eventstore.codec import dumps, loads
@@ -93,35 +93,37 @@ class Recorder:
         attempt = _number(headers.get(ATTEMPT))
         who = sender(headers, body)
         named = self._session or who.session
-        said = None if named else Said(body["messages"])
-        place = self._place(who, said, again=attempt > 0) if said else who.place(str(named))
+        transcript = None if named else Transcript(body["messages"])
+        place = (
+            self._place(who, transcript, again=attempt > 0) if transcript else who.place(str(named))
+        )
         recording = self._recording(place, body)
         _caught_up(recording.session)
         outgoing = recording.begin(body, betas=betas, attempt=attempt)
-        if said is not None:
-            self.conversations.sent(said, place.session)
-        return Ticket(self, place.session, said, outgoing, secrets(headers, path))
+        if transcript is not None:
+            self.conversations.sent(transcript, place.session)
+        return Ticket(self, place.session, transcript, outgoing, secrets(headers, path))
 
-    def _place(self, who: Sender, said: Said, *, again: bool) -> Place:
+    def _place(self, who: Sender, transcript: Transcript, *, again: bool) -> Place:
         """Where a request belongs that names no session."""
-        known = self.conversations.find(said, again=again) or self._recalled(said)
-        return Place(known or new_session(), {**who.origin, "opening": said.opening})
+        known = self.conversations.find(transcript, again=again) or self._recalled(transcript)
+        return Place(known or new_session(), {**who.origin, "opening": transcript.opening})
 
-    def _recalled(self, said: Said) -> str | None:
+    def _recalled(self, transcript: Transcript) -> str | None:
         """The session of an earlier run that a list goes on from."""
-        if not said.replied:
+        if not transcript.replied:
             return None
         known = (
             info.session
             for info in self._store.sessions()
-            if isinstance(info.origin, dict) and info.origin.get("opening") == said.opening
+            if isinstance(info.origin, dict) and info.origin.get("opening") == transcript.opening
         )
         for _, session in zip(range(RECALLED), known, strict=False):
             if session not in self._recordings:
-                self.conversations.remember(session, Said(self._said(session)))
-        return self.conversations.find(said)
+                self.conversations.remember(session, Transcript(self._messages(session)))
+        return self.conversations.find(transcript)
 
-    def _said(self, session: str) -> list[dict[str, Any]]:
+    def _messages(self, session: str) -> list[dict[str, Any]]:
         """What the lineage of a session says, whatever is shown of it."""
         view = open_view(self._store, session)
         events = self._store.read_ranges(session, view.lineage, SAID)
@@ -171,14 +173,14 @@ class Ticket:
         self,
         recorder: Recorder,
         session: str,
-        said: Said | None,
+        transcript: Transcript | None,
         outgoing: Outgoing,
         secrets: frozenset[bytes],
     ) -> None:
         self.session = session
         self._secrets = secrets
         self._recorder = recorder
-        self._said = said
+        self._transcript = transcript
         self._outgoing = outgoing
 
     @property
@@ -198,7 +200,7 @@ class Ticket:
             other = self._outgoing.refused(status, told, request_id)
             if other is None:
                 return None
-            return Ticket(self._recorder, self.session, self._said, other, self._secrets)
+            return Ticket(self._recorder, self.session, self._transcript, other, self._secrets)
 
         return self._kept(record)
 
@@ -236,8 +238,8 @@ class Ticket:
         self._kept(record)
 
     def _answered(self, reply: Mapping[str, Any]) -> None:
-        if self._said is not None:
-            self._recorder.conversations.answered(self._said, reply, self.session)
+        if self._transcript is not None:
+            self._recorder.conversations.answered(self._transcript, reply, self.session)
 
     def _kept(self, record: Callable[[], T]) -> T | None:
         try:

@@ -14,7 +14,8 @@ from foldlog.projections.compaction.decision import Ask, Entry
 from foldlog.projections.compaction.parts import Part
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.lineage import Range
-from foldlog.projections.mending.model import family, newest_model
+from foldlog.projections.mending.model import newest_model
+from foldlog.projections.models import family
 from foldlog.projections.pieces import Without
 
 BOUND = re.compile(r"-5-[125](?!\d)")
@@ -29,10 +30,15 @@ DROP_BLOCK = Ask(
 )
 
 
+def is_bound(model: str | None) -> bool:
+    """Whether a model binds its thinking."""
+    return model is not None and bool(BOUND.search(family(model)))
+
+
 def binds(window: Window) -> bool:
     """Whether the model of the next request binds its thinking."""
     model = window.budget.model or newest_model(part.item for part in window.parts)
-    return model is not None and bool(BOUND.search(family(model)))
+    return is_bound(model)
 
 
 def stale(window: Window) -> Ask | None:

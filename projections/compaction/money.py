@@ -25,7 +25,7 @@ from foldlog.eventstore.events import Json
 from foldlog.projections.compaction.budget import CACHE_TTL
 from foldlog.projections.compaction.units import TOKENS
 from foldlog.projections.compaction.windows import TAG
-from foldlog.projections.mending.model import family
+from foldlog.projections.models import family
 
 if TYPE_CHECKING:
     from foldlog.projections.compaction.window import Window

@@ -7,13 +7,12 @@ from typing import Any
 
 from foldlog.eventstore.events import EventDraft, Json
 from foldlog.projections.blocks import THINKING, blocks, content_of, is_blank, kind
-from foldlog.projections.compaction.binding import BOUND, DROP_BLOCK
+from foldlog.projections.compaction.binding import DROP_BLOCK, is_bound
 from foldlog.projections.compaction.decision import Ask
 from foldlog.projections.digest import MARK
 from foldlog.projections.items import items
 from foldlog.projections.lineage import is_version
 from foldlog.projections.live.body import SETTINGS, Body, previous_reply
-from foldlog.projections.mending.model import family
 from foldlog.projections.proof import has_diverged
 from foldlog.projections.view import View
 
@@ -105,6 +104,6 @@ def drops_bound(view: View, model: str | None) -> Ask | None:
     """What to ask where thinking may be bound to messages that were sent in place of the view."""
     reply = next((item.event for item in reversed(items(view)) if item.role == "assistant"), None)
     request = reply.data.get("request") if reply else None
-    if model is None or not BOUND.search(family(model)) or not is_version(request):
+    if not is_bound(model) or not is_version(request):
         return None
     return DROP_BLOCK if has_diverged(view.event(request)) else None

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from foldlog.eventstore.events import Json
 from foldlog.projections.blocks import THINKING, kind
 from foldlog.projections.items import Item
 from foldlog.projections.mending.repair import Mending
-
-_DATE = re.compile(r"[-@]\d{8}$")
-
-
-def family(model: str) -> str:
-    """The name of a model without its date: ``claude-sonnet-4-5-20250929`` is ``…-4-5``."""
-    return _DATE.sub("", model)
+from foldlog.projections.models import family
 
 
 def newest_model(items: Iterable[Item]) -> str | None:

@@ -11,9 +11,9 @@ from foldlog.projections.interrupted import interrupted
 from foldlog.projections.mending import RULES
 from foldlog.projections.mending.beginning import CONTINUES
 from foldlog.projections.mending.empty import NO_CONTENT
-from foldlog.projections.mending.model import family
 from foldlog.projections.mending.pairing import INTERRUPTED_CALL
 from foldlog.projections.messages_api import check
+from foldlog.projections.models import family
 from foldlog.projections.render import open_calls, render, repairs
 from foldlog.projections.view import project
 from tests.projections.build import assistant, call, log, result, thinking, user
