@@ -115,14 +115,22 @@ def _findings(
     for verdict in store.verify(session, expect=expect, progress=looked_at):
         findings = Findings(verdict)
         try:
-            _look_at_views(store, findings, views, bar)
+            look_at_views(store, findings, views, bar)
         except FoldlogError as error:
             if verdict.ok:
                 verdict.problems.append((getattr(error, "version", None) or 0, str(error)))
         yield findings
 
 
-def _look_at_views(store: EventStore, findings: Findings, views: bool, bar: Bar) -> None:
+def look_at_views(store: EventStore, findings: Findings, views: bool, bar: Bar) -> None:
+    """Find what is wrong with the views of a session.
+
+    Args:
+        views: Rebuild each request that was sent, too.
+
+    Raises:
+        FoldlogError: A view cannot be folded.
+    """
     session, problems = findings.verdict.session, findings.verdict.problems
     resumed = Resumed(store, session)
     last = store.last(session)

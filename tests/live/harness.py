@@ -7,7 +7,7 @@ from typing import Any
 
 import anthropic
 
-from foldlog.cli.commands.proof import Findings, _look_at_views
+from foldlog.cli.commands.proof import Findings, look_at_views
 from foldlog.cli.progress import Bar
 from foldlog.eventstore import Event, EventStore
 from foldlog.eventstore.codec import loads
@@ -118,7 +118,7 @@ def problems(session: Session) -> list[tuple[int, str]]:
     [verdict] = session.store.verify(session.id)
     found = Findings(verdict)
     with Bar(hidden=True) as bar:
-        _look_at_views(session.store, found, True, bar)
+        look_at_views(session.store, found, True, bar)
     return found.verdict.problems
 
 
