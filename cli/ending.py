@@ -20,7 +20,7 @@ INTERRUPTED = 130
 
 def told(error: BaseException) -> int:
     """Say on stderr what is wrong and what to do; the exit code for it."""
-    if isinstance(error, click.Abort | KeyboardInterrupt):
+    if isinstance(error, click.Abort | KeyboardInterrupt) or _hides_ctrl_c(error):
         return INTERRUPTED
     if isinstance(error, OSError):
         let_go_of_stdout()
@@ -49,6 +49,13 @@ def _message(error: BaseException) -> str:
         f"this should not happen: {type(error).__name__}: {error}."
         " Please report it, with the command that you ran."
     )
+
+
+def _hides_ctrl_c(error: BaseException) -> bool:
+    """Whether a library made an error of its own of a Ctrl-C, as pydantic does while it builds its
+    classes: that it quotes it is all there is to see."""
+    known = isinstance(error, FoldlogError | click.ClickException | OSError)
+    return not known and KeyboardInterrupt.__name__ in str(error)
 
 
 def _sentence(text: str) -> str:

@@ -23,7 +23,9 @@ _SECRET = "authorization_token"
 def is_readable(body: Body) -> bool:
     """Whether it is a request with messages, as far as can be told from its shape."""
     messages = body.get("messages")
-    return isinstance(messages, list) and all(isinstance(m, Mapping) for m in messages)
+    if not isinstance(messages, list) or not (messages or previous_reply(body)):
+        return False
+    return all(isinstance(m, Mapping) for m in messages)
 
 
 def model_of(body: Body) -> str | None:

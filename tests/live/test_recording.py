@@ -64,6 +64,12 @@ class TestWhatCannotBeRecorded:
         harness.say("two")
         assert problems(harness.session) == []
 
+    def test_a_list_that_says_nothing_is_sent_as_it_is(self, harness: Harness) -> None:
+        outgoing = harness.recording.begin(harness.body())
+        assert outgoing.request is None
+        assert outgoing.body == harness.body()
+        assert harness.session.store.last("s") == 0
+
     @pytest.mark.parametrize("levels", [400, 5_000])
     def test_an_answer_too_deep_is_kept_as_text(self, harness: Harness, levels: int) -> None:
         deep = b"[" * levels + b"]" * levels
