@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from foldlog.cli.proxy.bodies import json_object
 from foldlog.cli.proxy.grouping import Conversations, Place, Sender, Transcript, new_session, sender
 from foldlog.cli.proxy.secrets import hidden, secrets
-from foldlog.eventstore import EventDraft, EventStore, FoldlogError
+from foldlog.eventstore import EventDraft, EventStore, FoldlogError, VersionConflict
 from foldlog.eventstore.codec import dumps, loads
 from foldlog.projections import Session, open_view
 from foldlog.projections.blocks import content_of, plain_text
@@ -29,6 +29,10 @@ Body = dict[str, Any]
 
 ATTEMPT = "x-stainless-retry-count"
 """Anthropic's SDKs tell in it how often a request was sent before."""
+
+TRIES = 10
+"""How often a request is begun while another program, a second proxy perhaps, appends to its
+session each time."""
 
 RECALLED = 20
 """How many sessions with the same beginning are looked through for one that a list goes on from."""
@@ -97,12 +101,22 @@ class Recorder:
         place = (
             self._place(who, transcript, again=attempt > 0) if transcript else who.place(str(named))
         )
-        recording = self._recording(place, body)
-        _caught_up(recording.session)
-        outgoing = recording.begin(body, betas=betas, attempt=attempt)
+        outgoing = self._begun(place, body, betas, attempt)
         if transcript is not None:
             self.conversations.sent(transcript, place.session)
         return Ticket(self, place.session, transcript, outgoing, secrets(headers, path))
+
+    def _begun(self, place: Place, body: Body, betas: frozenset[str], attempt: int) -> Outgoing:
+        """Begin in a session; once more where another program appends to it just then."""
+        for left in reversed(range(TRIES)):
+            try:
+                recording = self._recording(place, body)
+                _caught_up(recording.session)
+                return recording.begin(body, betas=betas, attempt=attempt)
+            except VersionConflict:  # what it said is taken up first
+                if not left:
+                    raise
+        raise AssertionError("the last try raises")
 
     def _place(self, who: Sender, transcript: Transcript, *, again: bool) -> Place:
         """Where a request belongs that names no session."""

@@ -14,6 +14,7 @@ import pytest
 import zstandard
 
 from foldlog import EventStore, Session
+from foldlog.cli.proxy import recorder
 from tests.proxy.client import ask, talk
 from tests.proxy.conftest import Running
 from tests.proxy.raw import Raw, Request
@@ -366,6 +367,35 @@ def test_a_compaction_by_another_program_is_no_conflict(proxy: Running, api: Ser
     assert [e.type for e in events(settled(proxy))][-4:] == [
         *("session.renamed", "message.user", "request.sent", "message.assistant")
     ]
+
+
+@pytest.mark.parametrize("policy", [None, "adaptive"])
+@pytest.mark.parametrize("begun", [False, True])
+def test_another_program_that_appends_just_then_is_no_conflict(
+    proxied: Callable[..., Running],
+    api: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    policy: str | None,
+    begun: bool,
+) -> None:
+    proxy = proxied(api.url, policy=policy)
+    caught_up, waiting = recorder._caught_up, ["Another title", "And another"]
+
+    def raced(session: Session) -> None:
+        caught_up(session)
+        if waiting:
+            with EventStore(proxy.store.path) as other:
+                Session(other, "s").rename(waiting.pop())
+
+    sdk, said = client(proxy, default_headers={"x-foldlog-session": "s"}), [user("One")]
+    if begun:
+        say(sdk, *said)
+        said += [assistant("Understood."), user("Two")]
+    monkeypatch.setattr(recorder, "_caught_up", raced)
+    assert say(sdk, *said).content[0].text == "Understood."
+    assert waiting == []
+    found = types(settled(proxy))
+    assert found.count("message.user") == found.count("request.sent") == (2 if begun else 1)
 
 
 def test_managed_a_view_that_is_too_long_is_sent_smaller(
