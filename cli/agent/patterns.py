@@ -32,6 +32,16 @@ not looked at: a quoted semicolon only means that the command has to be allowed 
 PARTS = re.compile(r"[;&|<>()`\n\r\0]+|\$")
 """Where one command of a line ends and another may begin."""
 
+STARTERS = frozenset(
+    (
+        *("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "coproc"),
+        *("builtin", "command", "exec", "eval", "env", "sudo", "doas", "nohup", "nice", "setsid"),
+        *("stdbuf", "xargs", "busybox", "bash", "sh", "dash", "zsh"),
+    )
+)
+"""Words of the shell, and programs, that start the command behind them. A command can be hidden all
+the same (``$(echo rm)``): a denial holds off a model that errs, permission holds off all others."""
+
 SUBCOMMANDS = ("cargo", "docker", "gh", "git", "go", "kubectl", "npm", "pip", "poetry", "uv")
 """Programs whose first argument says what is done: ``git status *`` is worth offering."""
 
@@ -123,18 +133,26 @@ def _command_allowed(text: str, command: str) -> bool:
 
 def _command_denied(text: str, command: str) -> bool:
     asked = _command(text, re.IGNORECASE)
-    parts = [command, *PARTS.split(command)]
+    parts = [command, *PARTS.split(command.replace("\\\n", ""))]
     plain = [" ".join(part.split()) for part in parts]
     bare = [_bare(part) for part in plain]
     return text.replace("[*]", "*") == command or any(map(asked.fullmatch, [*plain, *bare]))
 
 
 def _bare(part: str) -> str:
-    """A command without quotes, the variables it is given, and the folder of its program."""
+    """A command without quotes, the variables it is given, the words that only start it, and the
+    folder of its program."""
     words = re.sub(r"[\\'\"]", "", part).split()
-    while words and re.match(r"\w+=", words[0]):
+    started = False
+    while words and (re.match(r"\w+=", words[0]) or _starts(words[0], started)):
+        started = started or words[0].rpartition("/")[2] in STARTERS
         del words[0]
     return " ".join([words[0].rpartition("/")[2], *words[1:]]) if words else ""
+
+
+def _starts(word: str, started: bool) -> bool:
+    """Whether a word only starts what comes behind it, or is an option of one that does."""
+    return word.rpartition("/")[2] in STARTERS or (started and word.startswith("-"))
 
 
 @lru_cache(maxsize=1024)

@@ -130,12 +130,20 @@ class TestAPatternOfACommand:
             "'rm' -rf /",
             "X=1 rm -rf /",
             "RM -rf /",
+            "r\\\nm -rf /",
+            "! rm -rf /",
+            "{ rm -rf /; }",
+            "if rm -rf /; then :; fi",
+            "sudo -n env X=1 rm -rf /",
+            "/usr/bin/env rm -rf /",
+            "bash -c 'rm -rf /'",
+            "find . | xargs -0 rm",
         ],
     )
     def test_denies_wherever_the_command_stands(self, command: str) -> None:
         assert Pattern.parse("bash(rm *)").denies("bash", command, CWD)
 
-    @pytest.mark.parametrize("command", ["ls", "rmdir x", "git rm x", "echo rmx"])
+    @pytest.mark.parametrize("command", ["ls", "rmdir x", "git rm x", "echo rmx", "sudo echo rm"])
     def test_does_not_deny_others(self, command: str) -> None:
         assert not Pattern.parse("bash(rm *)").denies("bash", command, CWD)
 
