@@ -8,9 +8,6 @@ from foldlog.cli.agent.permissions import Answer, Question
 from foldlog.cli.output import note, styled
 from foldlog.cli.safe import one_line, safe
 
-LINES = 20
-"""Lines of an argument that are shown."""
-
 
 def ask(question: Question) -> Answer:
     """What a person decides about a call.
@@ -42,11 +39,10 @@ def answered(text: str, question: Question) -> Answer | None:
 
 
 def _told(question: Question) -> list[str]:
+    """The question, whole: nobody is asked about what they cannot see."""
     lines = [styled(f"May {one_line(question.tool)} run? ({question.why})", bold=True)]
     for name, value in question.arguments.items():
-        text = safe(value if isinstance(value, str) else str(value)).split("\n")
-        more = [f"… {len(text) - LINES:,} more lines"] if len(text) > LINES else []
-        first, *rest = [*text[:LINES], *more]
+        first, *rest = safe(value if isinstance(value, str) else str(value)).split("\n")
         lines += [f"  {one_line(name)}: {first}", *(f"    {line}" for line in rest)]
     lines.append("  y      yes, this once")
     for number, pattern in enumerate(question.patterns, start=1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -101,6 +102,15 @@ def test_an_answer_means_what_was_offered(
 @pytest.mark.parametrize("text", ["", "3", "0", "-1", "ye", "always"])
 def test_what_was_not_offered_means_nothing(text: str) -> None:
     assert answered(text, QUESTION) is None
+
+
+def test_a_command_is_shown_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    command = "\n".join([*("true" for _ in range(500)), "rm -rf ~"])
+    ask(replace(QUESTION, arguments={"command": command}))
+    assert "    rm -rf ~\n" in capsys.readouterr().out
 
 
 def test_it_is_asked_again_until_there_is_an_answer(
