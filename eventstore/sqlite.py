@@ -255,7 +255,8 @@ def _connect(path: str, *, create: bool, read_only: bool) -> sqlite3.Connection:
     if not file.exists():
         if read_only or not create:
             raise StoreNotFound(
-                f"there is no store at {path}. Name another with --db, or import one."
+                f"there is no store at {path}. Name another with --db, or let `foldlog import`,"
+                " `chat` or `proxy` make it."
             )
         if not file.parent.is_dir():
             raise StoreNotFound(f"the folder {file.parent} does not exist. Make it first.")

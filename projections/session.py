@@ -401,9 +401,9 @@ class Session:
         A real result that arrives later takes the place of such a one.
 
         Returns:
-            The results that were appended; none where no call was open.
+            The results that were appended; none where no call was open, or nothing was said yet.
         """
-        calls = open_calls(self.view())
+        calls = open_calls(self.view()) if self.version else ()
         return self.append(*(EventDraft("tool.result", interrupted(c.block)) for c in calls))
 
     def _resolve(self, version: Version) -> int:

@@ -14,11 +14,15 @@ from foldlog.cli.agent.display import answer_of
 from foldlog.cli.agent.loop import Agent
 from foldlog.cli.agent.setup import Setup
 from foldlog.cli.agent.turns import newest, owes
+from foldlog.cli.describe import headline
 from foldlog.cli.ending import told
 from foldlog.cli.output import note, on_terminal, print_bytes, print_lines, styled
 from foldlog.cli.safe import safe
 from foldlog.eventstore import EventStore, FoldlogError
 from foldlog.projections import Session
+
+LAST = 200
+"""Characters of what was said last that are shown where a session goes on."""
 
 HOLDER = "foldlog chat"
 """What others are told who ask for the same session."""
@@ -101,6 +105,16 @@ class Chat:
             print_bytes([text.encode(errors="backslashreplace"), b"\n"])
 
     # -- the conversation --------------------------------------------------------------------
+
+    def greet(self) -> None:
+        """Tell a person who answers, where, how to get help, and what was said last."""
+        if not is_interactive():
+            return
+        agent, session = self.agent, self.agent.session
+        note(f"{agent.model.name} in {agent.executor.cwd}; /help lists what can be said.")
+        last = newest(session.view()) if session.version else None
+        if last is not None:
+            note(f"{session.version:,} events until now (/log), at last: {headline(last, LAST)}")
 
     def run(self) -> None:
         """Take prompts and slash commands until somebody leaves."""

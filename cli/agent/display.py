@@ -86,7 +86,7 @@ class Display:
     def edited(self, event: Event) -> None:
         """The view was made smaller."""
         before, after = event.data.get("tokens_before"), event.data.get("tokens_after")
-        sizes = f", {before:,} to {after:,} tokens" if before and after else ""
+        sizes = f"; {before:,} to {after:,} tokens" if before and after else ""
         self.note(f"[{event.data.get('rule')}: {event.data.get('reason')}{sizes}]")
 
     def note(self, text: str) -> None:

@@ -24,9 +24,16 @@ def agent_options(function: F) -> F:
 OPTIONS = (
     click.option("-p", "--prompt", metavar="TEXT", help="Say this, print the answer, and leave."),
     click.option(
-        "--model", metavar="M", help="A model of the API, or scripted:FILE. Default: as before."
+        "--model",
+        metavar="M",
+        help="A model of the API, or scripted:FILE. Default: as before, else $ANTHROPIC_MODEL,"
+        " else claude-opus-5-5.",
     ),
-    click.option("--policy", metavar="NAME", help="A preset or a TOML file. Default: as before."),
+    click.option(
+        "--policy",
+        metavar="NAME",
+        help="A preset or a TOML file. Default: as before, else adaptive.",
+    ),
     click.option("--window", type=click.IntRange(min=1), metavar="N", help="Its window in tokens."),
     click.option(
         "--summarizer", metavar="WHO", help="digest (no model), anthropic, api, or a file."
@@ -57,6 +64,10 @@ OPTIONS = (
 )
 
 
+SAYING = "What the agent is to do stands behind -p, or comes when it asks."
+"""For those who give a prompt where a session is expected."""
+
+
 @click.command()
 @click.argument("session", type=SessionName(), required=False)
 @agent_options
@@ -64,9 +75,10 @@ OPTIONS = (
 def chat_command(where: str | None, /, session: str | None, **options: Any) -> None:
     """Talk with the reference agent; every step is recorded.
 
-    With SESSION it goes on there, without one it begins anew. Calls that write or run something ask
-    first; with -p, or without a terminal, what was not allowed beforehand is refused. Ctrl-C stops
-    a turn, /help lists what can be said.
+    With SESSION it goes on there, without one it begins anew. It needs ANTHROPIC_API_KEY, unless
+    --model is a script. Calls that write or run something ask first; with -p, or without a
+    terminal, what was not allowed beforehand is refused. Ctrl-C stops a turn, /help lists what can
+    be said.
     """
     _talk(where, session, finish=False, **options)
 
@@ -97,14 +109,17 @@ def _talk(
     from foldlog.cli.agent.chat import Chat
     from foldlog.cli.agent.setup import new_session, setup
     from foldlog.cli.stores import creating, find, writing
-    from foldlog.eventstore import SessionHeld
+    from foldlog.eventstore import SessionHeld, SessionNotFound
 
     limit = None if max_cost is None else Decimal(str(max_cost))
     made = None
     if session is None:  # a model that cannot be asked creates nothing
         made = setup(None, limit=limit, once=prompt is not None, **options)
     with (creating if session is None else writing)(where) as store:
-        name = new_session() if session is None else find(store, session)
+        try:
+            name = new_session() if session is None else find(store, session)
+        except SessionNotFound as error:
+            raise click.ClickException(f"{error} {SAYING}") from error
         if fork and session is not None:
             name = store.fork(name).session
         made = made or setup((store, name), limit=limit, once=prompt is not None, **options)
@@ -113,6 +128,8 @@ def _talk(
                 chat.open(name)
             except SessionHeld as held:
                 raise click.ClickException(f"{held} --fork does that and goes on in it.") from held
+            if prompt is None:
+                chat.greet()
             if finish:
                 chat.finish()
             if prompt is None:

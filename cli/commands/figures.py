@@ -95,7 +95,9 @@ def _part(title: str, titles: Iterable[str], rows: list[list[Cell]]) -> Iterator
     if rows:
         yield ""
         yield styled(title, bold=True)
-        columns: list[Column[Any]] = [Column(name, lambda row: row) for name in titles]
+        columns: list[Column[Any]] = [
+            Column(name, lambda row: row, least=24, spare=name in _SPARE) for name in titles
+        ]
         yield from table(columns, rows)
 
 
@@ -103,6 +105,9 @@ _USAGE = (
     *("model", "requests", "input", "cache read", "cache written", "output", "cache hit"),
     "dollars",
 )
+_SPARE = ("cache written",)
+"""What a narrow terminal leaves out, so that the model's name is whole; ``--json`` tells all."""
+
 _SESSIONS = ("session", "requests", "cache hit", "dollars")
 _SIZES = ("cause", "count", "tokens")
 _TOOLS = ("tool", "calls", "errors", "calls' tokens", "results' tokens")

@@ -24,7 +24,9 @@ def mcp_command(where: str | None, session: str, everything: bool, text_only: bo
     client.
     """
     if find_spec("mcp") is None:
-        raise click.ClickException('this needs the MCP SDK. Run: pip install "foldlog[mcp]"')
+        raise click.ClickException(
+            'this needs the MCP SDK, which is not installed. Run `pip install "foldlog[mcp]"`.'
+        )
     from foldlog.cli.mcp import serve
     from foldlog.projections import Session
     from foldlog.projections.recall import Recall

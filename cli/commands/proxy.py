@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -17,10 +19,10 @@ UPSTREAM = "https://api.anthropic.com"
 PORT = 4141
 """Where it listens unless told: nothing else is known to."""
 
-INSTALL = (
-    "the proxy needs aiohttp, which is not installed. Run `pip install 'foldlog[proxy]'`, or"
-    " install aiohttp beside foldlog."
-)
+TAKEN = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES)
+"""Why a port cannot be listened on."""
+
+INSTALL = "the proxy needs aiohttp, which is not installed. Run `pip install 'foldlog[proxy]'`."
 
 
 class Address(click.ParamType[str]):
@@ -107,6 +109,14 @@ def proxy_command(
             say(f"ANTHROPIC_BASE_URL={address}")
 
         proxy = Proxy(Upstream(upstream), recorder, remote=remote)
-        stopped = asyncio.run(serve(proxy, host, port, ready))
+        try:
+            stopped = asyncio.run(serve(proxy, host, port, ready))
+        except OSError as error:
+            if error.errno not in TAKEN:
+                raise
+            raise click.ClickException(
+                f"{host} port {port} cannot be listened on ({os.strerror(error.errno)})."
+                " Name another with --port, or 0 for any that is free."
+            ) from error
     if stopped == signal.SIGINT:
         raise SystemExit(INTERRUPTED)

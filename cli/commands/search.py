@@ -20,17 +20,27 @@ from foldlog.eventstore import EventStore, InvalidView
 from foldlog.eventstore.search import Hit
 from foldlog.projections import View, open_view
 from foldlog.projections.handles import Handle
+from foldlog.projections.pieces import WHOLE
 from foldlog.projections.seen import is_seen
+from foldlog.projections.why import SEEN
+
+TOLD = SEEN | {"system.set", "tools.set", "summary.written"}
+"""The types of events that a model sees at some time."""
 
 LIMIT = 50
 """How many are shown where no limit is given."""
 
 
 class Found(NamedTuple):
-    """A hit, and whether the model still sees it at the head; None where there is no view."""
+    """A hit, and whether the model still sees it at the head; None where there is no view.
+
+    Attributes:
+        sight: The same for a person: empty where it is seen whole, or is nothing that is ever seen.
+    """
 
     hit: Hit
     visible: bool | None
+    sight: str = ""
 
     def to_json(self) -> dict[str, object]:
         """As ``foldlog search --json`` prints it."""
@@ -100,8 +110,7 @@ def _lines(found: Found) -> Iterator[str]:
     hit = found.hit
     handle = styled(one_line(str(Handle(hit.session, hit.version))), fg="cyan")
     what = one_line(f"{hit.type} {hit.tool or ''}")
-    seen = "" if found.visible else "  not seen any more"
-    yield f"{handle}  {clock(hit.at)}  {what}{seen}"
+    yield f"{handle}  {clock(hit.at)}  {what}  {found.sight}".rstrip()
     yield f"    {one_line(hit.snippet)}"
 
 
@@ -113,9 +122,17 @@ def _seen(store: EventStore, hits: Iterator[Hit], session: str | None) -> Iterat
             views[name] = _view(store, name)
         view = views[name]
         try:
-            yield Found(hit, None if view is None else is_seen(view, hit.version))
+            yield Found(hit, None) if view is None else _found(view, hit)
         except InvalidView:
             yield Found(hit, None)
+
+
+def _found(view: View, hit: Hit) -> Found:
+    if not is_seen(view, hit.version):
+        return Found(hit, False, "not seen any more" if hit.type in TOLD else "")
+    piece = view.piece(hit.version)
+    whole = hit.type not in SEEN or piece is None or piece.shown == WHOLE
+    return Found(hit, True, "" if whole else "seen in part")
 
 
 def _view(store: EventStore, session: str) -> View | None:

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from foldlog.cli.agent.display import Display
+from foldlog.cli.agent.models import DEFAULT
 from foldlog.cli.main import foldlog
 from foldlog.eventstore import Event, EventDraft, EventStore
 from foldlog.projections import Session
@@ -91,6 +92,13 @@ class TestBeginning:
     def test_a_session_that_is_not_there_is_told(self) -> None:
         run("chat", "-p", "hi", "--model", script({"text": "hi"}))
         assert_refused(run("resume", "nobody"), "nobody")
+
+    def test_the_help_names_the_model_that_is_asked(self) -> None:
+        assert f"else {DEFAULT}." in " ".join(run("chat", "--help").stdout.split())
+
+    def test_a_prompt_in_the_place_of_a_session_is_told_where_it_belongs(self) -> None:
+        run("chat", "-p", "hi", "--model", script({"text": "hi"}))
+        assert_refused(run("chat", "fix the tests"), "no session is called 'fix the tests'", "-p")
 
     def test_leaving_at_once_records_nothing(self) -> None:
         result = run("chat", "--model", script(), input="/help\n/quit\n")

@@ -171,6 +171,21 @@ def test_ctrl_c_kills_the_tool_and_the_next_turn_works(tmp_path: Path, opened: A
     assert data(tmp_path, "turn.stopped") == [{"by": "user"}]
 
 
+def test_it_tells_who_answers_and_what_was_said_last(tmp_path: Path, opened: Any) -> None:
+    model = script(tmp_path, {"text": "Hello, \x1b[31mAda."})
+    terminal = opened("chat", "--model", model)
+    assert f"scripted in {tmp_path}; /help" in terminal.until("> ")
+    terminal.type("I am Ada.\n")
+    terminal.until("Hello")
+    terminal.until("> ")
+    terminal.type("\x04")
+    assert terminal.code() == 0
+    again = opened("resume", "last")
+    assert "events until now (/log), at last: Hello, \\x1b[31mAda." in again.until("> ")
+    again.type("\x04")
+    assert again.code() == 0
+
+
 def test_ctrl_c_while_asked_stops_the_turn(tmp_path: Path, opened: Any) -> None:
     terminal = opened("chat", "--model", script(tmp_path, {"calls": [bash("rm x")]}))
     terminal.until("> ")

@@ -144,6 +144,34 @@ def test_open_calls_are_told_on_stderr_and_closed_by_recover(run: Run) -> None:
     assert run("view", DEMO, "--json").stdout == plain.stdout, "nothing was written"
 
 
+def test_search_tells_a_person_what_is_seen_in_part_and_what_no_more(tmp_path: Path) -> None:
+    store_at = str(tmp_path / "s.db")
+    with EventStore(store_at) as store:
+        session = Session(store, "s")
+        session.state("plan", "tick")
+        session.user("tick")
+        session.assistant([{"type": "tool_use", "id": "t", "name": "bash", "input": {}}])
+        session.tool_result("t", "tick " * 100)
+        session.user("tick no more")
+        preview = {
+            "first": 4,
+            "last": 4,
+            "shown": "preview",
+            "chars": 10,
+            "before": "",
+            "after": "",
+        }
+        session.edit("offload", "long", [preview, {"first": 5, "last": 5, "shown": "hidden"}])
+    shown = CliRunner().invoke(foldlog, ["--db", store_at, "search", "tick"]).stdout.splitlines()
+    sights = {line.split()[0]: line.split("  ")[3:] for line in shown if line.startswith("foldlog")}
+    assert sights == {
+        "foldlog:s/1": [],
+        "foldlog:s/2": [],
+        "foldlog:s/4": ["seen in part"],
+        "foldlog:s/5": ["not seen any more"],
+    }
+
+
 def test_search_says_whether_the_model_still_sees_it(answers: Answers) -> None:
     found = {
         hit["version"]: hit["visible"] for hit in answers("search", "tests", "--session", DEMO)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from foldlog.cli import output
+from foldlog.cli.commands import figures
 from foldlog.cli.output import Column
 
 COLUMNS: list[Column[dict[str, Any]]] = [
@@ -54,3 +55,12 @@ def test_where_there_is_room_all_is_shown(lines: list[str]) -> None:
 def test_where_there_is_none_a_spare_column_is_left_out(lines: list[str]) -> None:
     assert "folder" not in lines[0]
     assert "839b35f7-4db…" in lines[2]
+
+
+def test_a_narrow_terminal_tells_which_model_cost_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = ["claude-sonnet-5-5", 1234, 12_345_678, 1_234_567, 123_456, 45_678, "93.1%", "12.3456"]
+    monkeypatch.setattr(output, "on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    *_, row = figures._part("Tokens", figures._USAGE, [usage])
+    assert row.startswith("claude-sonnet-5-5 ")
+    assert row.rstrip().endswith("12.3456")

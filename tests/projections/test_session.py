@@ -47,6 +47,11 @@ def test_nothing_recorded_is_no_session(store: EventStore) -> None:
         Session(store, "nobody").view()
 
 
+def test_where_nothing_was_said_nothing_is_recovered(store: EventStore) -> None:
+    assert Session(store, "new").recover() == []
+    assert store.sessions() == []
+
+
 def test_of_two_that_resume_one_session_the_second_gets_a_conflict(
     session: Session, store: EventStore
 ) -> None:

@@ -87,7 +87,9 @@ def test_what_cannot_be_done_is_told_in_a_line(
 
 def test_a_port_that_is_taken_is_told_in_a_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert "in use" in refused(tmp_path, "--port", str(taken.getsockname()[1]))
+        told = refused(tmp_path, "--port", str(taken.getsockname()[1]))
+    assert "in use" in told
+    assert "Name another with --port" in told
 
 
 def test_without_its_library_it_says_what_to_install(

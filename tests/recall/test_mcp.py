@@ -176,7 +176,9 @@ def test_without_the_sdk_one_line_says_what_to_install(
     monkeypatch.setitem(sys.modules, "mcp", None)
     result = CliRunner().invoke(foldlog, ["--db", str(db), "mcp"])
     assert result.exit_code == 2
-    assert result.stderr == 'Error: this needs the MCP SDK. Run: pip install "foldlog[mcp]"\n'
+    assert result.stderr == (
+        'Error: this needs the MCP SDK, which is not installed. Run `pip install "foldlog[mcp]"`.\n'
+    )
 
 
 def test_a_session_that_is_not_there_is_an_error_before_it_serves(db: Path) -> None:
