@@ -118,10 +118,10 @@ class Recording:
         if known is not None:
             return known.retried(attempt)
         outgoing = self._begun(body, betas, name)
-        self.remember(name, outgoing)
+        self._remember(name, outgoing)
         return outgoing
 
-    def remember(self, name: str, outgoing: Outgoing) -> None:
+    def _remember(self, name: str, outgoing: Outgoing) -> None:
         """A request may be tried again, under the digest of what the harness asked."""
         self._tried.pop(name, None)
         self._tried[name] = outgoing
@@ -210,7 +210,7 @@ class Recording:
             self.session.append(*coming)
         overflowed = self._stopped(self.session.view())
         prepared = self._overflowed(overflowed, body) if overflowed else None
-        return self.show(prepared or self._prepared(body), body, betas)
+        return self._show(prepared or self._prepared(body), body, betas)
 
     def _prepared(self, body: Body) -> View:
         try:
@@ -220,7 +220,7 @@ class Recording:
         except ContextError:
             return self.session.view()
 
-    def show(self, view: View, body: Body, betas: frozenset[str]) -> Outgoing:
+    def _show(self, view: View, body: Body, betas: frozenset[str]) -> Outgoing:
         """A view as it is sent for a harness: whole, with its marks, and what the policy asks."""
         rendered = render(view, open="recover", model=model_of(body))
         prepared = self.session.prepared
@@ -256,9 +256,9 @@ class Recording:
         view = self._overflowed(refused, outgoing.asked)
         if view is None:
             return None
-        made = self.show(view, outgoing.asked, outgoing.all_betas - outgoing.betas)
+        made = self._show(view, outgoing.asked, outgoing.all_betas - outgoing.betas)
         made.is_smaller = True
-        self.remember(digest(outgoing.asked), made)
+        self._remember(digest(outgoing.asked), made)
         return made
 
     def _overflowed(self, refused: Overflow, body: Body) -> View | None:
