@@ -16,6 +16,7 @@ from foldlog.projections.blocks import CALL, RESULT, kind
 from foldlog.projections.interrupted import interrupted
 from foldlog.projections.items import Item, items
 from foldlog.projections.mending import Mending, Repair, repaired
+from foldlog.projections.mending.characters import whole_characters
 from foldlog.projections.mending.model import newest_model
 from foldlog.projections.replies import Call, joined, waiting
 from foldlog.projections.turns import messages
@@ -43,8 +44,8 @@ def render(view: View, *, open: Open = "error", model: str | None = None) -> dic
     """
     messages, _ = _rendered(view, open, model)
     return {
-        "system": (view.system or {}).get("system"),
-        "tools": (view.tools or {}).get("tools"),
+        "system": whole_characters((view.system or {}).get("system")),
+        "tools": whole_characters((view.tools or {}).get("tools")),
         "messages": messages,
     }
 

@@ -112,7 +112,7 @@ class Agent:
             self.spending.check(self.session.store, self.display.note)
             try:
                 problem = self._streamed()
-            except (anthropic.APIError, UnicodeEncodeError) as error:
+            except anthropic.APIError as error:
                 raise RequestFailed(advice(error)) from error
             if problem is None or not owes(self.session.view()):
                 self._tell_end()

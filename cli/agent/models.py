@@ -23,12 +23,6 @@ SCRIPTED = "scripted:"
 """How the name of a script begins, as ``--model`` takes it."""
 
 
-UNSENDABLE = (
-    "something that was said holds half a character (a lone surrogate) and cannot be sent. Go back"
-    " to before it with /rewind, or have it compacted with /compact."
-)
-
-
 class NoKey(FoldlogError):
     """There is nothing to authenticate with."""
 
@@ -55,8 +49,6 @@ def advice(error: Exception) -> str:
     """Why a request failed and what to do about it: for a person, in one line."""
     import anthropic
 
-    if isinstance(error, UnicodeEncodeError):
-        return UNSENDABLE
     if isinstance(error, anthropic.AuthenticationError):
         return f"the API knows nobody by this key: {reason(error)}. Check ANTHROPIC_API_KEY."
     if isinstance(error, anthropic.APIStatusError):

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from foldlog.projections.items import Item
 from foldlog.projections.mending.beginning import compaction_first, leading_assistant
+from foldlog.projections.mending.characters import half_character
 from foldlog.projections.mending.empty import (
     blank_text,
     empty_messages,
@@ -52,6 +53,7 @@ ORDER: tuple[Callable[[list[Item], Mending], list[Item]], ...] = (
     thinking_last,
     empty_messages,
     leading_assistant,
+    half_character,
 )
 
 

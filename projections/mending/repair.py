@@ -31,6 +31,7 @@ RULES = {
     "leading_assistant": "a user message is put before an assistant message that would be first",
     "system_unheard": "for a model that takes no system messages, one is told in a user message",
     "system_place": "a system message moves behind the next user message, else it is left out",
+    "half_character": "half of a character (a lone surrogate) becomes U+FFFD, in settings too",
 }
 """Every repair and what it does."""
 

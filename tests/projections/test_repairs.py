@@ -370,5 +370,25 @@ class TestSystemMessages:
         assert found == [("system_unheard", 2)]
 
 
+class TestCharacters:
+    def test_half_of_one_is_replaced_wherever_it_stands(self) -> None:
+        odd = {**call("t1"), "input": {"pa\ud800th": ["a\udfff", 2**70]}}
+        messages, found = mended(user("half: \ud83d"), assistant(odd), result("t1", "\ud800 out"))
+        assert messages[0] == ("user", "half: \ufffd")
+        assert messages[1][1][0]["input"] == {"pa\ufffdth": ["a\ufffd", 2**70]}
+        assert messages[2] == ("user", [answer("t1", "\ufffd out")])
+        assert found == [("half_character", version) for version in (1, 2, 3)]
+
+    def test_in_settings_too(self) -> None:
+        view = project(log(EventDraft("system.set", {"system": "be \ud800"}), user("U1")))
+        assert render(view)["system"] == "be \ufffd"
+
+    def test_whole_ones_and_long_numbers_are_left_alone(self) -> None:
+        plain = {**call("t1"), "input": {"n": 2**70, "text": "größer 🙂"}}
+        messages, found = mended(user("日本 🙂"), assistant(plain), result("t1"))
+        assert messages[1][1][0]["input"] is plain["input"]
+        assert found == []
+
+
 def test_every_rule_has_a_name_and_a_text() -> None:
     assert all(text and not text.endswith(".") for text in RULES.values())
