@@ -8,6 +8,7 @@ asks again after a few milliseconds: SQLite's own busy handler soon sleeps for a
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import threading
@@ -80,6 +81,7 @@ class Connection:
         self.read_only = read_only
         self.timeout = timeout
         self.lock = threading.RLock()
+        self._file: tuple[int, int] | None = None
         with translated(path):
             self.db = _connect(self.path, create=create, read_only=read_only)
             try:
@@ -87,6 +89,7 @@ class Connection:
             except BaseException:
                 self.db.close()
                 raise
+        self._file = _file_at(self.path)
 
     def _prepare(self, synchronous: Synchronous, *, create: bool) -> None:
         version = self._patiently(lambda: _identity(self.db, self.path))
@@ -180,7 +183,17 @@ class Connection:
             self.db.close()
 
     def begin(self) -> None:
-        """Take the write lock, as soon as other processes let go of it."""
+        """Take the write lock, as soon as other processes let go of it.
+
+        Raises:
+            StoreNotFound: The file was removed or replaced since it was opened: what is written
+                into it now, nobody would ever read.
+        """
+        if self._file and _file_at(self.path) != self._file:
+            raise StoreNotFound(
+                f"{self.path} was removed or replaced while it was open; nothing was recorded."
+                " Put it back, or open the store again."
+            )
         try:
             self.db.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
@@ -205,6 +218,15 @@ class Connection:
                     ) from error
             time.sleep(wait * random.uniform(0.5, 1.5))
             wait = min(wait * 1.5, LONGEST_WAIT)
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    """Which file is at a path; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class _Writing:

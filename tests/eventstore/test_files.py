@@ -164,6 +164,25 @@ class TestMissingFiles:
             assert versions(store.append("s", talk(1))) == [1]
 
 
+class TestFilesThatGoAway:
+    """What is written into a file that nobody can open again would be lost without a word."""
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows keeps a file that is open")
+    def test_nothing_is_recorded_until_they_are_back(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.db"
+        with EventStore(path) as store:
+            store.append("s", talk(1))
+            path.rename(tmp_path / "away.db")
+            with pytest.raises(StoreNotFound, match="removed or replaced"):
+                store.append("s", talk(1))
+            path.write_bytes(b"")
+            with pytest.raises(StoreNotFound, match="removed or replaced"):
+                store.append("s", talk(1))
+            (tmp_path / "away.db").rename(path)
+            store.append("s", talk(1), expected=1)
+            assert is_sound(store)
+
+
 class TestNewerStores:
     @pytest.fixture
     def newer(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
