@@ -13,16 +13,7 @@ from typing import Any
 import pytest
 
 from tests.agent.conftest import Hands
-
-
-def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or as good as: a signal takes a moment to arrive."""
-    asked = ["ps", "-o", "stat=", "-p", str(pid)]
-    for _ in range(200):
-        state = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
-        if not state or state.startswith("Z"):
-            return True
-    return False
+from tests.agent.processes import has_ended
 
 
 class TestTellsHowACommandEnded:

@@ -11,7 +11,7 @@ from foldlog.cli.agent.hooks import Hook, Hooks, Occasion, Refused, SettingsErro
 from foldlog.cli.agent.patterns import Pattern
 from foldlog.cli.agent.settings import Settings
 from tests.agent.conftest import Make
-from tests.agent.test_bash import has_ended
+from tests.agent.processes import has_ended
 
 
 def before(run: object, **more: object) -> Hooks:

@@ -6,7 +6,6 @@ import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore import EventStore
+from tests.agent.processes import has_ended
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
 
@@ -157,7 +157,7 @@ def test_ctrl_c_kills_the_tool_and_the_next_turn_works(tmp_path: Path, opened: A
     pid = tool_pid(tmp_path)
     terminal.interrupt("Stopped.")
     terminal.until("> ")
-    wait_for(lambda: not runs(pid))
+    assert has_ended(pid)
     terminal.type("go on\n")
     terminal.until("Now I see.")
     terminal.until("> ")
@@ -203,12 +203,6 @@ def tool_pid(folder: Path) -> int:
     told = folder / "pid"
     wait_for(lambda: told.exists() and bool(told.read_text().strip()))
     return int(told.read_text())
-
-
-def runs(pid: int) -> bool:
-    """Whether a process runs; one that is dead and that nobody has asked about does not."""
-    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
-    return shown.stdout.strip()[:1] not in ("", "Z")
 
 
 def wait_for(true: Callable[[], bool]) -> None:
