@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import sysconfig
 import tarfile
 import zipfile
+from email import message_from_bytes
+from email.message import Message
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 import foldlog
-from tests.packaging.conftest import ROOT, Environment, build
+from tests.packaging.conftest import ROOT, Environment, build, run
 
 FOLDERS = ("eventstore", "projections", "cli")
 
@@ -102,6 +107,21 @@ class TestSdist:
             assert member is not None
             assert member.read() == (ROOT / name).read_bytes()
 
+    def test_an_editable_install_of_it_runs_from_its_folders(
+        self, sdist: Path, tmp_path: Path
+    ) -> None:
+        shutil.unpack_archive(sdist, tmp_path)
+        (source,) = (path for path in tmp_path.iterdir() if path.is_dir())
+        environment = Environment(tmp_path / "venv")
+        environment.install("--no-build-isolation", "--editable", source)
+        for folder in FOLDERS:
+            code = f"import foldlog.{folder} as module; print(module.__file__)"
+            place = Path(environment.run(code).strip()).resolve()
+            assert place == source / folder / "__init__.py"
+        code = "import foldlog; print([getattr(foldlog, name) for name in foldlog.__all__])"
+        assert "EventStore" in environment.run(code)
+        assert environment.foldlog("--version").strip().endswith(foldlog.__version__)
+
 
 class TestEditable:
     def test_it_runs_from_the_source_tree(self, tmp_path: Path) -> None:
@@ -110,6 +130,66 @@ class TestEditable:
         code = "import foldlog.eventstore.store as module; print(module.__file__)"
         assert Path(environment.run(code).strip()).resolve() == ROOT / "eventstore" / "store.py"
         assert environment.foldlog("--version").strip().endswith(foldlog.__version__)
+
+
+class TestIndexPage:
+    """What a package index shows of the project."""
+
+    @pytest.fixture
+    def metadata(self, wheel: Path) -> Message:
+        (name,) = (name for name in contents(wheel) if name.endswith("dist-info/METADATA"))
+        return message_from_bytes(contents(wheel)[name])
+
+    def test_its_page_has_no_link_that_leads_nowhere(self, metadata: Message) -> None:
+        page = str(metadata.get_payload(decode=True), "utf-8")
+        html = MarkdownIt("commonmark").enable("table").render(page)
+        targets = re.findall(r'(?:href|src)="([^"]*)"', html)
+        assert [target for target in targets if not target.startswith("https://")] == []
+        assert "<!--" not in html
+        assert "Recall (<code>docs/recall.md</code>)" in html
+
+    def test_its_page_says_all_that_the_readme_says(self, metadata: Message) -> None:
+        page = str(metadata.get_payload(decode=True), "utf-8")
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        shown = re.sub(r"<!--\[cog.*?cog\]-->", "", readme, flags=re.DOTALL)
+        assert re.findall(r"^```.*?^```", page, re.MULTILINE | re.DOTALL) == re.findall(
+            r"^```.*?^```", shown, re.MULTILINE | re.DOTALL
+        )
+        assert re.findall("^#+ .*", page, re.MULTILINE) == re.findall("^#+ .*", shown, re.MULTILINE)
+
+    def test_it_names_an_author_and_no_address_that_does_not_exist(self, metadata: Message) -> None:
+        assert metadata["Author"] == "The foldlog authors"
+        assert metadata.get_all("Project-URL") is None
+        assert metadata["Home-page"] is None
+
+    def test_it_is_found_by_what_it_is(self, metadata: Message) -> None:
+        classifiers = metadata.get_all("Classifier") or []
+        assert "Environment :: Console" in classifiers
+        assert [name for name in classifiers if name.startswith("Topic :: ")]
+
+
+class TestCheckers:
+    """What packaging tools say of what is built."""
+
+    def test_the_contents_of_the_wheel_are_in_order(self, wheel: Path) -> None:
+        run(tool("check-wheel-contents"), "--no-config", wheel, cwd=wheel.parent)
+
+    def test_an_index_would_take_both(self, wheel: Path, sdist: Path) -> None:
+        run(tool("twine"), "check", "--strict", wheel, sdist, cwd=wheel.parent)
+
+    def test_nothing_is_left_to_tell_about_the_project(self, sdist: Path) -> None:
+        # There is no project page and no address to write to, and none is made up.
+        told = run(
+            *(tool("pyroma"), "--file", "--min=10", "--skip-tests=Url,AuthorEmail"),
+            sdist,
+            cwd=sdist.parent,
+        )
+        assert "10/10" in told
+
+
+def tool(name: str) -> Path:
+    """The command of a tool in this environment."""
+    return Path(sysconfig.get_path("scripts")) / name
 
 
 def test_the_version_is_told_once(installed: Environment) -> None:
