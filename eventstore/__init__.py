@@ -28,8 +28,8 @@ from foldlog.eventstore.errors import (
 )
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.leases import Holder
-from foldlog.eventstore.sessions import SessionInfo
-from foldlog.eventstore.store import EventStore
+from foldlog.eventstore.sqlite import EventStore
+from foldlog.eventstore.sqlite.sessions import SessionInfo
 
 __all__ = [
     "AmbiguousName",

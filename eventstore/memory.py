@@ -26,10 +26,16 @@ from foldlog.eventstore.errors import (
 )
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.leases import Holder, MemoryLeases
-from foldlog.eventstore.recorder import check_name
-from foldlog.eventstore.sessions import PREVIEW_CHARS, PREVIEWED, TIMED, SessionInfo, no_session
+from foldlog.eventstore.sqlite.recorder import check_name
+from foldlog.eventstore.sqlite.sessions import (
+    PREVIEW_CHARS,
+    PREVIEWED,
+    TIMED,
+    SessionInfo,
+    no_session,
+)
+from foldlog.eventstore.sqlite.verify import Verdict
 from foldlog.eventstore.upcast import upcast
-from foldlog.eventstore.verify import Verdict
 
 MESSAGES = ("message.user", "message.assistant", "message.system")
 

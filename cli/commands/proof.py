@@ -14,7 +14,7 @@ from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore, FoldlogError, InvalidView
-from foldlog.eventstore.verify import Verdict
+from foldlog.eventstore.sqlite.verify import Verdict
 from foldlog.projections import repairs
 from foldlog.projections.edits import is_imported
 from foldlog.projections.mending import RULES

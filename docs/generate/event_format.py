@@ -8,7 +8,8 @@ from importlib import import_module
 
 from docs.generate.markdown import fence, table
 from foldlog import EventStore
-from foldlog.eventstore import codec, dictionary, query
+from foldlog.eventstore import codec, dictionary
+from foldlog.eventstore.sqlite import query
 from foldlog.projections.mending import RULES
 
 

@@ -6,7 +6,7 @@ import sqlite3
 
 from pluggy import HookimplMarker
 
-from foldlog.eventstore.query import register
+from foldlog.eventstore.sqlite.query import register
 
 hookimpl = HookimplMarker("datasette")
 

@@ -6,7 +6,7 @@ import sqlite3
 
 import sqlite_utils
 
-from foldlog.eventstore.query import register
+from foldlog.eventstore.sqlite.query import register
 
 
 @sqlite_utils.hookimpl

@@ -10,8 +10,8 @@ import pytest
 
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.leases import Holder
-from foldlog.eventstore.sessions import SessionInfo
-from foldlog.eventstore.verify import Verdict
+from foldlog.eventstore.sqlite.sessions import SessionInfo
+from foldlog.eventstore.sqlite.verify import Verdict
 
 
 class Backend(Protocol):

@@ -30,10 +30,9 @@ from foldlog.eventstore import (
     FoldlogError,
     SessionHeld,
     VersionConflict,
-    schema,
-    sqlite,
 )
-from foldlog.eventstore import migrations as _migrations  # a new store needs them
+from foldlog.eventstore.sqlite import connection, schema
+from foldlog.eventstore.sqlite import migrations as _migrations  # a new store needs them
 from foldlog.eventstore.testing import said
 
 ROOT = Path(__file__).parents[2]
@@ -272,14 +271,14 @@ def _migrate_and_die(path: str, number: int) -> bool:
                 if next(count_down, None) is None:
                     _kill_myself()
 
-            connect = sqlite._open
+            connect = connection._open
 
             def opened(uri: str) -> sqlite3.Connection:
                 db = connect(uri)
                 db.set_trace_callback(traced)
                 return db
 
-            sqlite._open = opened
+            connection._open = opened
             EventStore(path)
         finally:
             os._exit(0)

@@ -23,7 +23,7 @@ from foldlog.eventstore import (
     StoreError,
     StoreNotFound,
 )
-from foldlog.eventstore import schema as store_schema
+from foldlog.eventstore.sqlite import schema as store_schema
 from foldlog.eventstore.testing import is_sound, talk, versions
 
 READ_ONLY = [False, True]

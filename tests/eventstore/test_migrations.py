@@ -23,9 +23,8 @@ from foldlog.eventstore import (
     ReadOnlyStore,
     StoreError,
     codec,
-    migrations,
-    schema,
 )
+from foldlog.eventstore.sqlite import migrations, schema
 from foldlog.eventstore.testing import is_sound, said, talk, versions
 from foldlog.eventstore.upcast import UPCASTERS
 from tests.eventstore.programs import Program, die_while_migrating, one_migration_more

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore import EventDraft, EventStore
-from foldlog.eventstore.sessions import SessionList
+from foldlog.eventstore.sqlite.sessions import SessionList
 from foldlog.eventstore.testing import talk
 
 

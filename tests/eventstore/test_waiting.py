@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from foldlog.eventstore import EventStore, StoreBusy
-from foldlog.eventstore import sqlite as store_sqlite
+from foldlog.eventstore.sqlite import connection as store_connection
 from foldlog.eventstore.testing import is_sound, talk, versions
 
 
@@ -34,7 +34,7 @@ def while_waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], obj
     """Do something as soon as the store waits, instead of letting time pass."""
 
     def schedule(deed: Callable[[], object]) -> None:
-        monkeypatch.setattr(store_sqlite.time, "sleep", lambda seconds: deed())
+        monkeypatch.setattr(store_connection.time, "sleep", lambda seconds: deed())
 
     return schedule
 

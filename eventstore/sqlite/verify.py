@@ -12,11 +12,11 @@ from hashlib import sha256
 from typing import Any
 
 from foldlog.eventstore import clock, codec
-from foldlog.eventstore.ancestry import Ancestry, Segment
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.facets import calls_in, facets, short
-from foldlog.eventstore.sessions import no_session
-from foldlog.eventstore.sqlite import Connection, Row
+from foldlog.eventstore.sqlite.ancestry import Ancestry, Segment
+from foldlog.eventstore.sqlite.connection import Connection, Row
+from foldlog.eventstore.sqlite.sessions import no_session
 
 BATCH = 500
 

@@ -8,12 +8,12 @@ from sys import intern
 from typing import Any
 
 from foldlog.eventstore import clock, codec, collector
-from foldlog.eventstore.ancestry import Ancestry, Segment
 from foldlog.eventstore.chain import hash_name
 from foldlog.eventstore.errors import CorruptEvent
 from foldlog.eventstore.events import Event
 from foldlog.eventstore.facets import ROLES
-from foldlog.eventstore.sqlite import Connection
+from foldlog.eventstore.sqlite.ancestry import Ancestry, Segment
+from foldlog.eventstore.sqlite.connection import Connection
 from foldlog.eventstore.upcast import UPCASTERS, lifted
 
 BATCH = 500

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from foldlog.eventstore import files, schema
 from foldlog.eventstore.errors import (
     CorruptStore,
     FoldlogError,
@@ -29,6 +28,7 @@ from foldlog.eventstore.errors import (
     StoreFull,
     StoreNotFound,
 )
+from foldlog.eventstore.sqlite import files, schema
 
 MEMORY = ":memory:"
 """The path of a store that is gone when it is closed."""
@@ -108,7 +108,7 @@ class Connection:
 
     def _migrate(self) -> None:
         """Bring the store to today's schema, in one transaction."""
-        from foldlog.eventstore.migrations import migrate
+        from foldlog.eventstore.sqlite.migrations import migrate
 
         with self.writing() as db:
             version = _identity(db, self.path)  # another process may have been faster

@@ -14,21 +14,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from foldlog.eventstore import codec
-from foldlog.eventstore.ancestry import Ancestry
 from foldlog.eventstore.clock import now
 from foldlog.eventstore.errors import CorruptEvent, ReadOnlyStore, VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.leases import FileLeases, Holder, Leases, MemoryLeases
-from foldlog.eventstore.reader import Reader
-from foldlog.eventstore.recorder import Recorder, check_name
-from foldlog.eventstore.sessions import SessionInfo, SessionList, no_session, show
-from foldlog.eventstore.sqlite import MEMORY, Connection, Synchronous
+from foldlog.eventstore.sqlite.ancestry import Ancestry
+from foldlog.eventstore.sqlite.connection import MEMORY, Connection, Synchronous
+from foldlog.eventstore.sqlite.reader import Reader
+from foldlog.eventstore.sqlite.recorder import Recorder, check_name
+from foldlog.eventstore.sqlite.sessions import SessionInfo, SessionList, no_session, show
 
 if TYPE_CHECKING:
     from sqlite_utils.db import Database
 
-    from foldlog.eventstore.search import Hit
-    from foldlog.eventstore.verify import Verdict
+    from foldlog.eventstore.sqlite.search import Hit
+    from foldlog.eventstore.sqlite.verify import Verdict
 
 
 class EventStore:
@@ -315,7 +315,7 @@ class EventStore:
         Raises:
             SessionNotFound: There is no such session.
         """
-        from foldlog.eventstore.verify import Verifier
+        from foldlog.eventstore.sqlite.verify import Verifier
 
         verifier = Verifier(self._connection, self._ancestry)
         for name in self._reader.names() if session is None else [session]:
@@ -357,7 +357,7 @@ class EventStore:
         Raises:
             StoreError: There is no word in ``text``.
         """
-        from foldlog.eventstore.search import Search
+        from foldlog.eventstore.sqlite.search import Search
 
         search = Search(self._connection, self._reader, self._ancestry)
         told = progress or (lambda done, all: None)
@@ -369,7 +369,7 @@ class EventStore:
         Raises:
             StoreError: It is no query, or it would change something.
         """
-        from foldlog.eventstore.query import run
+        from foldlog.eventstore.sqlite.query import run
 
         unstored: list[SessionInfo] = []
         with suppress(CorruptEvent):  # a damaged store can be looked at all the more

@@ -12,8 +12,8 @@ from typing import Any
 from sqlite_utils.db import Database
 from sqlite_utils.migrations import Migrations
 
-from foldlog.eventstore import schema
 from foldlog.eventstore.errors import StoreError
+from foldlog.eventstore.sqlite import schema
 
 migrations = Migrations("foldlog")
 

@@ -25,8 +25,8 @@ from foldlog.eventstore.errors import (
 )
 from foldlog.eventstore.events import Event, Json
 from foldlog.eventstore.facets import clean
-from foldlog.eventstore.reader import SELECT, SESSION, Reader
-from foldlog.eventstore.sqlite import Connection
+from foldlog.eventstore.sqlite.connection import Connection
+from foldlog.eventstore.sqlite.reader import SELECT, SESSION, Reader
 
 PREVIEW_CHARS = 120
 """How much of the first user message stands in for a title."""

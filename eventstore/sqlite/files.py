@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from foldlog.eventstore import schema
 from foldlog.eventstore.errors import CorruptStore, NewerStore, NotAStore, StoreError
+from foldlog.eventstore.sqlite import schema
 
 MAGIC = b"SQLite format 3\0"
 

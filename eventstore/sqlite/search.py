@@ -23,12 +23,12 @@ from itertools import chain, islice
 from typing import Any
 from unicodedata import normalize
 
-from foldlog.eventstore.ancestry import Ancestry
 from foldlog.eventstore.errors import ReadOnlyStore, StoreBusy, StoreError, StoreFull
 from foldlog.eventstore.events import Event
 from foldlog.eventstore.facets import clean
-from foldlog.eventstore.reader import Reader
-from foldlog.eventstore.sqlite import Connection
+from foldlog.eventstore.sqlite.ancestry import Ancestry
+from foldlog.eventstore.sqlite.connection import Connection
+from foldlog.eventstore.sqlite.reader import Reader
 from foldlog.eventstore.text import FIELDS, text_of
 
 CHECKPOINT = "search"

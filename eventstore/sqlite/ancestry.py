@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from foldlog.eventstore import codec
-from foldlog.eventstore.sqlite import Connection
+from foldlog.eventstore.sqlite.connection import Connection
 
 END = 2**62
 """Behind every version there can be."""

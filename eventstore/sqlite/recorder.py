@@ -15,8 +15,8 @@ from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.facets import NONE, calls_in, facets
-from foldlog.eventstore.reader import DATA, REFS, VERSION, Reader
-from foldlog.eventstore.sqlite import INSERT_EVENT, INSERT_PAYLOAD, Connection
+from foldlog.eventstore.sqlite.connection import INSERT_EVENT, INSERT_PAYLOAD, Connection
+from foldlog.eventstore.sqlite.reader import DATA, REFS, VERSION, Reader
 from foldlog.eventstore.upcast import UPCASTERS, lifted
 
 REMEMBERED_PAYLOADS = 8192
