@@ -1,14 +1,19 @@
-"""How events read: one line for a log, all of it for a page. What comes out is safe to print."""
+"""Events and changes as text for people: one line for a log, all of it for a page.
+
+Everything returned here is safe to print.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from foldlog.cli.output import Column, note, show
 from foldlog.cli.safe import one_line, safe, shortened
 from foldlog.eventstore import Event
 from foldlog.eventstore.events import Json
+from foldlog.projections import Change
 from foldlog.projections.blocks import (
     CALLS,
     MEDIA,
@@ -23,6 +28,18 @@ from foldlog.projections.contents import content
 
 HEADLINE = 120
 """Characters of a line in a log, where no terminal says otherwise."""
+
+CHANGE_COLUMNS: list[Column[Change]] = [
+    Column("first", lambda change: change.first),
+    Column("last", lambda change: change.last),
+    Column("before", lambda change: change.before.kind if change.before else "-"),
+    Column("after", lambda change: change.after.kind if change.after else "-", style="cyan"),
+    Column("saved", lambda change: change.tokens),
+    Column("rule", lambda change: change.cause.rule if change.cause else None),
+    Column(
+        "reason", lambda change: change.cause.reason if change.cause else None, folds=True, least=40
+    ),
+]
 
 
 def clock(time: str) -> str:
@@ -106,6 +123,15 @@ def call_text(block: Json, chars: int = HEADLINE) -> str:
         for key, value in pairs
     )
     return shortened(f"{block.get('name')}({arguments})", chars)
+
+
+def show_changes(changes: Sequence[Change], *, json: bool) -> None:
+    """Print what changed between two views, and for people what it saves in all."""
+    show(changes, CHANGE_COLUMNS, json=json, to_json=Change.to_json, empty="Nothing changed.")
+    if changes and not json:
+        saved = sum(change.tokens for change in changes)
+        difference = f"{saved:,} saved" if saved >= 0 else f"{-saved:,} more"
+        note(f"Tokens, estimated: {difference}.")
 
 
 def _of_content(event: Event) -> str:

@@ -124,7 +124,7 @@ class Foldlog(click.Group):
             code = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            from foldlog.cli.ending import let_go_of_stdout
+            from foldlog.cli.exit_codes import let_go_of_stdout
 
             let_go_of_stdout()
             return 0
@@ -138,9 +138,9 @@ class Foldlog(click.Group):
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except (Exception, KeyboardInterrupt) as error:
-            from foldlog.cli.ending import told
+            from foldlog.cli.exit_codes import print_error
 
-            code = told(error)
+            code = print_error(error)
         sys.exit(code or 0)
 
 

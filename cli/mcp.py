@@ -18,7 +18,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from foldlog import __version__
-from foldlog.cli.ending import INTERRUPTED
+from foldlog.cli.exit_codes import INTERRUPTED
 from foldlog.projections.blocks import kind
 from foldlog.projections.recall import TOOL, Recall
 

@@ -13,9 +13,9 @@ from foldlog.cli.agent import slash
 from foldlog.cli.agent.display import answer_of
 from foldlog.cli.agent.loop import Agent
 from foldlog.cli.agent.setup import Setup
-from foldlog.cli.agent.turns import newest, owes
+from foldlog.cli.agent.turn_state import newest, owes
 from foldlog.cli.describe import headline
-from foldlog.cli.ending import told
+from foldlog.cli.exit_codes import print_error
 from foldlog.cli.output import note, on_terminal, print_bytes, print_lines, styled
 from foldlog.cli.safe import safe
 from foldlog.eventstore import EventStore, FoldlogError
@@ -145,7 +145,7 @@ class Chat:
             except FoldlogError as error:
                 if not is_interactive():
                     raise
-                told(error)
+                print_error(error)
 
 
 def same_folder(folder: Path) -> bool:

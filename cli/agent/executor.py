@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foldlog.cli.agent.hooks import Hooks, Occasion, Refused
+from foldlog.cli.agent.hooks import HookEvent, Hooks, Refused
 from foldlog.cli.agent.permissions import Permissions
-from foldlog.cli.agent.results import Result, storable, with_notes
 from foldlog.cli.agent.tool import Context, Stopped, Tool, ToolFailed
+from foldlog.cli.agent.tool_result import Result, storable, with_notes
 from foldlog.eventstore import Event, EventDraft, InvalidDraft
 from foldlog.projections.session import Session
 
@@ -109,15 +109,15 @@ class Executor:
         if not verdict.allowed:
             return Result(verdict.reason, is_error=True)
         self.session.append(EventDraft(STARTED, {"tool_use_id": context.call}))
-        occasion = Occasion("before", self.session.id, self.cwd, shown(call), None, subject)
+        event = HookEvent("before", self.session.id, self.cwd, shown(call), None, subject)
         try:
-            notes = self.hooks.run(occasion)
+            notes = self.hooks.run(event)
             if tool.touches(arguments, context) != subject:
                 raise ToolFailed(f"{call['name']} means another file now than was allowed.")
         except Exception as error:
             return failed(error)
         running.began = True
-        return self._with_hooks(self._ran(tool, arguments, context), occasion, notes)
+        return self._with_hooks(self._ran(tool, arguments, context), event, notes)
 
     def _tool(self, call: Mapping[str, Any], arguments: Any) -> Tool:
         """The tool of a call, if it is one that can be run.
@@ -152,11 +152,9 @@ class Executor:
         except Exception as error:
             return failed(error)
 
-    def _with_hooks(self, result: Result, occasion: Occasion, notes: list[str]) -> Result:
+    def _with_hooks(self, result: Result, event: HookEvent, notes: list[str]) -> Result:
         told = {"content": result.content, "is_error": result.is_error}
-        after = Occasion(
-            "after", occasion.session, occasion.cwd, occasion.call, told, occasion.subject
-        )
+        after = HookEvent("after", event.session, event.cwd, event.call, told, event.subject)
         return with_notes(result, [*notes, *self.hooks.run(after)])
 
     def _record(self, call: Mapping[str, Any], result: Result) -> Event:

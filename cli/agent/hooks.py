@@ -45,7 +45,7 @@ class SettingsError(FoldlogError):
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class HookEvent:
     """What a hook is told.
 
     Attributes:
@@ -71,7 +71,7 @@ class Occasion:
         return {**told, "call": dict(self.call), **more}
 
 
-Run: TypeAlias = "str | Callable[[Occasion], str | None]"
+Run: TypeAlias = "str | Callable[[HookEvent], str | None]"
 """A shell command, or a callable that gives what it has to say."""
 
 
@@ -98,12 +98,12 @@ class Hook:
             return f"`{self.run}`"
         return getattr(self.run, "__name__", repr(self.run))
 
-    def concerns(self, occasion: Occasion) -> bool:
+    def concerns(self, event: HookEvent) -> bool:
         """Whether it runs for that call: a guard sees a call in doubt, as a denial does."""
-        tool = str(occasion.call.get("name"))
-        return self.match is None or self.match.denies(tool, occasion.subject, occasion.cwd)
+        tool = str(event.call.get("name"))
+        return self.match is None or self.match.denies(tool, event.subject, event.cwd)
 
-    def ask(self, occasion: Occasion) -> str:
+    def ask(self, event: HookEvent) -> str:
         """What it has to say.
 
         Raises:
@@ -111,8 +111,8 @@ class Hook:
             Exception: It broke.
         """
         if not isinstance(self.run, str):
-            return str(self.run(occasion) or "").strip()
-        code, out, err = _shell(self.run, occasion, self.timeout)
+            return str(self.run(event) or "").strip()
+        code, out, err = _shell(self.run, event, self.timeout)
         decided = _decision(out)
         reason = str(decided.get("reason") or "") or err.strip() or out.strip()
         if code == REFUSED or decided.get("decision") in DENIED:
@@ -145,7 +145,7 @@ class Hooks:
         given = table(data or {}, where, ("before", "after"))
         return cls(*(_hooks(given.get(key, ()), f"{where}: {key}") for key in ("before", "after")))
 
-    def run(self, occasion: Occasion) -> list[str]:
+    def run(self, event: HookEvent) -> list[str]:
         """Run the hooks of a phase, one after the other.
 
         Returns:
@@ -155,13 +155,13 @@ class Hooks:
         Raises:
             Refused: One of those before refuses the call.
         """
-        before = occasion.phase == "before"
+        before = event.phase == "before"
         said = []
         for hook in self.before if before else self.after:
-            if not hook.concerns(occasion):
+            if not hook.concerns(event):
                 continue
             try:
-                text = hook.ask(occasion)
+                text = hook.ask(event)
             except Refused as refused:
                 if before:
                     raise Refused(f"The hook {hook.name} refuses this call: {refused}") from None
@@ -175,14 +175,14 @@ class Hooks:
         return said
 
 
-def _shell(command: str, occasion: Occasion, timeout: float) -> tuple[int, str, str]:
+def _shell(command: str, event: HookEvent, timeout: float) -> tuple[int, str, str]:
     """Run a command in a group of its own, so that all of it ends with it."""
     shell = ["/bin/sh", "-c", command]
     with CtrlCHeld() as held:
-        process = start(shell, occasion.cwd, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = start(shell, event.cwd, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             held.let_go()
-            out, err = process.communicate(json.dumps(occasion.to_json()).encode(), timeout)
+            out, err = process.communicate(json.dumps(event.to_json()).encode(), timeout)
         except subprocess.TimeoutExpired as error:
             raise TimeoutError(f"it took longer than {timeout:g} seconds") from error
         finally:

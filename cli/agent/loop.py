@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.agent.display import Display
 from foldlog.cli.agent.models import Model, RequestFailed, advice, reason
-from foldlog.cli.agent.results import sendable
 from foldlog.cli.agent.spending import Spending
-from foldlog.cli.agent.turns import is_broken, leave_broken, newest, owes, stop
+from foldlog.cli.agent.tool_result import sendable
+from foldlog.cli.agent.turn_state import is_broken, leave_broken, newest, owes, stop
 from foldlog.projections import Session
 from foldlog.projections.compaction.windows import window_of
 from foldlog.projections.render import open_calls

@@ -11,7 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from foldlog.cli.agent.asking import ask
 from foldlog.cli.agent.display import Display, Quiet
 from foldlog.cli.agent.executor import Executor
 from foldlog.cli.agent.hooks import Hooks
@@ -19,11 +18,12 @@ from foldlog.cli.agent.loop import MAX_TOKENS, Agent
 from foldlog.cli.agent.models import DEFAULT, SCRIPTED, Model, named_model
 from foldlog.cli.agent.patterns import Pattern
 from foldlog.cli.agent.permissions import Ask, Permissions
-from foldlog.cli.agent.results import sendable
+from foldlog.cli.agent.prompt_user import ask
 from foldlog.cli.agent.settings import Settings
 from foldlog.cli.agent.spending import Spending
 from foldlog.cli.agent.subagents import task_tool
 from foldlog.cli.agent.tool import Tool
+from foldlog.cli.agent.tool_result import sendable
 from foldlog.cli.agent.tools import standard
 from foldlog.eventstore import EventDraft, EventStore
 from foldlog.projections import Session, open_view

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foldlog.cli.ending import told
+from foldlog.cli.exit_codes import print_error
 from foldlog.cli.output import say
 from foldlog.eventstore import FoldlogError
 
@@ -58,7 +58,7 @@ def run(line: str, chat: Chat) -> None:
 def _tell(error: Exception) -> None:
     if isinstance(error, ValueError):  # of shlex
         error = Unknown(f"{error}. Close the quote, or write a backslash before it.")
-    told(error)
+    print_error(error)
 
 
 def _read(chat: Chat, arguments: list[str]) -> None:

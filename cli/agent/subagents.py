@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from foldlog.cli.agent.display import answer_of
 from foldlog.cli.agent.permissions import Permissions
 from foldlog.cli.agent.tool import Arguments, Context, Tool, ToolFailed
-from foldlog.cli.agent.turns import newest
+from foldlog.cli.agent.turn_state import newest
 from foldlog.eventstore import EventDraft
 from foldlog.projections import Session
 

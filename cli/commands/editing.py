@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from foldlog.cli.changes import show_changes
+from foldlog.cli.describe import show_changes
 from foldlog.cli.options import json_option, session_argument
 from foldlog.cli.output import print_json, say
 from foldlog.cli.stores import find, writing

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from foldlog.cli.ending import INTERRUPTED
+from foldlog.cli.exit_codes import INTERRUPTED
 from foldlog.cli.output import note, say
 from foldlog.cli.stores import creating
 

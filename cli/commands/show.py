@@ -12,7 +12,7 @@ from foldlog.cli import files
 from foldlog.cli.describe import block_lines, clock, event_json, page
 from foldlog.cli.options import SessionName, json_option
 from foldlog.cli.output import json_line, on_terminal, print_bytes, print_lines, styled
-from foldlog.cli.raw import is_text, raw_bytes
+from foldlog.cli.raw_media import is_text, raw_bytes
 from foldlog.cli.safe import one_line, safe
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import Event

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from foldlog.cli.changes import show_changes
-from foldlog.cli.describe import block_lines, clock, headline
+from foldlog.cli.describe import block_lines, clock, headline, show_changes
 from foldlog.cli.options import json_option, session_argument
 from foldlog.cli.output import Column, note, print_json, print_lines, show, styled
 from foldlog.cli.safe import one_line, safe_json, shortened

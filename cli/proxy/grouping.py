@@ -36,7 +36,7 @@ LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """Where a request belongs.
 
     Attributes:
@@ -64,11 +64,13 @@ class Sender:
     agent: str | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
 
-    def place(self, session: str) -> Place:
-        """The place in a session: the session itself, or that of the subagent which speaks."""
+    def destination(self, session: str) -> Destination:
+        """Return the session itself, or the session of the subagent that speaks."""
         if self.agent is None:
-            return Place(session, self.origin)
-        return Place(f"{session}-agent-{self.agent}", {**self.origin, "agent": self.agent}, session)
+            return Destination(session, self.origin)
+        return Destination(
+            f"{session}-agent-{self.agent}", {**self.origin, "agent": self.agent}, session
+        )
 
 
 def sender(headers: Mapping[str, str], body: Mapping[str, Any]) -> Sender:

@@ -11,7 +11,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from foldlog.cli.proxy.bodies import json_object
-from foldlog.cli.proxy.grouping import Conversations, Place, Sender, Transcript, new_session, sender
+from foldlog.cli.proxy.grouping import (
+    Conversations,
+    Destination,
+    Sender,
+    Transcript,
+    new_session,
+    sender,
+)
 from foldlog.cli.proxy.secrets import hidden, secrets
 from foldlog.eventstore import EventDraft, EventStore, FoldlogError, VersionConflict
 from foldlog.eventstore.codec import dumps, loads
@@ -98,19 +105,23 @@ class Recorder:
         who = sender(headers, body)
         named = self._session or who.session
         transcript = None if named else Transcript(body["messages"])
-        place = (
-            self._place(who, transcript, again=attempt > 0) if transcript else who.place(str(named))
+        destination = (
+            self._destination(who, transcript, again=attempt > 0)
+            if transcript
+            else who.destination(str(named))
         )
-        outgoing = self._begun(place, body, betas, attempt)
+        outgoing = self._begun(destination, body, betas, attempt)
         if transcript is not None:
-            self.conversations.sent(transcript, place.session)
-        return Ticket(self, place.session, transcript, outgoing, secrets(headers, path))
+            self.conversations.sent(transcript, destination.session)
+        return Ticket(self, destination.session, transcript, outgoing, secrets(headers, path))
 
-    def _begun(self, place: Place, body: Body, betas: frozenset[str], attempt: int) -> Outgoing:
+    def _begun(
+        self, destination: Destination, body: Body, betas: frozenset[str], attempt: int
+    ) -> Outgoing:
         """Begin in a session; once more where another program appends to it just then."""
         for left in reversed(range(TRIES)):
             try:
-                recording = self._recording(place, body)
+                recording = self._recording(destination, body)
                 _caught_up(recording.session)
                 return recording.begin(body, betas=betas, attempt=attempt)
             except VersionConflict:  # what it said is taken up first
@@ -118,10 +129,10 @@ class Recorder:
                     raise
         raise AssertionError("the last try raises")
 
-    def _place(self, who: Sender, transcript: Transcript, *, again: bool) -> Place:
+    def _destination(self, who: Sender, transcript: Transcript, *, again: bool) -> Destination:
         """Where a request belongs that names no session."""
         known = self.conversations.find(transcript, again=again) or self._recalled(transcript)
-        return Place(known or new_session(), {**who.origin, "opening": transcript.opening})
+        return Destination(known or new_session(), {**who.origin, "opening": transcript.opening})
 
     def _recalled(self, transcript: Transcript) -> str | None:
         """The session of an earlier run that a list goes on from."""
@@ -143,29 +154,29 @@ class Recorder:
         events = self._store.read_ranges(session, view.lineage, SAID)
         return [_message(event.type, event.data) for event in events]
 
-    def _recording(self, place: Place, body: Body) -> Recording:
+    def _recording(self, destination: Destination, body: Body) -> Recording:
         from foldlog.projections.live.recording import Recording
 
-        known = self._recordings.get(place.session)
+        known = self._recordings.get(destination.session)
         if known is not None:
             return known
-        session = Session(self._store, place.session)
+        session = Session(self._store, destination.session)
         if session.version == 0:
-            session.append(EventDraft("session.started", self._started(place, body)))
-            self.tell(f"Recording session {place.session}.")
+            session.append(EventDraft("session.started", self._started(destination, body)))
+            self.tell(f"Recording session {destination.session}.")
         observe = self._policy is None
         made = Recording(session, observe=observe, policy=self._policy, **self._more)
-        self._recordings[place.session] = made
+        self._recordings[destination.session] = made
         return made
 
-    def _started(self, place: Place, body: Body) -> dict[str, Any]:
-        origin = {key: value for key, value in place.origin.items() if value is not None}
+    def _started(self, destination: Destination, body: Body) -> dict[str, Any]:
+        origin = {key: value for key, value in destination.origin.items() if value is not None}
         found: dict[str, Any] = {"origin": origin}
-        if self._title is not None and place.parent is None:
+        if self._title is not None and destination.parent is None:
             found["title"] = self._title
-        if place.parent is not None and self._store.exists(place.parent):
-            view = open_view(self._store, place.parent)
-            parent = {"session": place.parent, "version": view.version, "kind": "subagent"}
+        if destination.parent is not None and self._store.exists(destination.parent):
+            view = open_view(self._store, destination.parent)
+            parent = {"session": destination.parent, "version": view.version, "kind": "subagent"}
             call = _spawning(view, body)
             found["parent"] = {**parent, "tool_use_id": call} if call else parent
         return found

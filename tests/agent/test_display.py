@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from foldlog.cli.agent.asking import answered, ask
 from foldlog.cli.agent.display import Display, Quiet
 from foldlog.cli.agent.permissions import Question
+from foldlog.cli.agent.prompt_user import answered, ask
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session
 

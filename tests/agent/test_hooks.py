@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from foldlog.cli.agent.hooks import Hook, Hooks, Occasion, Refused, SettingsError
+from foldlog.cli.agent.hooks import Hook, HookEvent, Hooks, Refused, SettingsError
 from foldlog.cli.agent.patterns import Pattern
 from foldlog.cli.agent.settings import Settings
 from tests.agent.conftest import Make
@@ -47,10 +47,10 @@ class TestTold:
         }
 
     def test_a_callable_is_told_the_same(self, make: Make) -> None:
-        told = list[Occasion]()
+        told = list[HookEvent]()
         hooks = Hooks((Hook(told.append),), (Hook(told.append),))
         make(allow=ALLOW, hooks=hooks).text("bash", command="true")
-        assert [occasion.phase for occasion in told] == ["before", "after"]
+        assert [event.phase for event in told] == ["before", "after"]
         assert told[1].result == {"content": "[exit code 0]", "is_error": False}
 
     def test_only_of_the_calls_that_it_matches(self, make: Make) -> None:
@@ -87,7 +87,7 @@ class TestMayRefuse:
         assert list(folder.iterdir()) == []
 
     def test_a_callable(self, make: Make, folder: Path) -> None:
-        def guard(occasion: Occasion) -> None:
+        def guard(event: HookEvent) -> None:
             raise Refused("not today")
 
         told = make(allow=ALLOW, hooks=before(guard)).error("bash", command="touch ran")
@@ -129,7 +129,7 @@ class TestThatBreaks:
         assert "broke: RuntimeError: exit code 3: no" in told
 
     def test_a_callable_too(self, make: Make) -> None:
-        def broken(occasion: Occasion) -> str:
+        def broken(event: HookEvent) -> str:
             return str(1 / 0)
 
         told = make(allow=ALLOW, hooks=after(broken)).text("bash", command="echo hello")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foldlog.cli.agent.files import check_seen, encoded, load, replace, text_of
-from foldlog.cli.agent.matching import SNIFFED
 from foldlog.cli.agent.tool import Arguments, Context, Tool, ToolFailed, path_argument
+from foldlog.cli.agent.workspace.files import check_seen, encoded, load, replace, text_of
+from foldlog.cli.agent.workspace.grep_process import SNIFFED
 
 PLACES = 10
 """How many places of a text that is there more than once are named."""

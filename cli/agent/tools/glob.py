@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from foldlog.cli.agent.tool import Arguments, Context, Tool, ToolFailed, path_argument
-from foldlog.cli.agent.walk import LOOKED_AT, Search
+from foldlog.cli.agent.workspace.file_search import LOOKED_AT, Search
 
 FILES = 200
 """How many files are named at the most."""

@@ -9,10 +9,10 @@ import warnings
 from itertools import groupby
 from pathlib import Path
 
-from foldlog.cli.agent.matching import command
 from foldlog.cli.agent.processes import Interrupted, Kept, run
 from foldlog.cli.agent.tool import Arguments, Context, Stopped, Tool, ToolFailed, path_argument
-from foldlog.cli.agent.walk import LOOKED_AT, Search
+from foldlog.cli.agent.workspace.file_search import LOOKED_AT, Search
+from foldlog.cli.agent.workspace.grep_process import command
 
 LINES = 200
 """How many lines are given at the most."""

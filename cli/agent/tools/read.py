@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import IO, Any
 
-from foldlog.cli.agent.files import WHOLE_BYTES, fingerprint, regular
-from foldlog.cli.agent.matching import SNIFFED
 from foldlog.cli.agent.tool import Arguments, Context, Output, Tool, ToolFailed, path_argument
+from foldlog.cli.agent.workspace.files import WHOLE_BYTES, fingerprint, regular
+from foldlog.cli.agent.workspace.grep_process import SNIFFED
 from foldlog.projections.media import image_size, image_type
 
 LINES = 2_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foldlog.cli.agent.files import check_seen, encoded, like, load, replace
 from foldlog.cli.agent.tool import Arguments, Context, Tool, path_argument
+from foldlog.cli.agent.workspace.files import check_seen, encoded, like, load, replace
 
 
 def write(arguments: Arguments, context: Context) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from foldlog.cli.agent import files
 from foldlog.cli.agent.tools.read import LINES
+from foldlog.cli.agent.workspace import files
 from tests.agent.conftest import Hands
 
 

@@ -18,7 +18,7 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 
 
-def told(error: BaseException) -> int:
+def print_error(error: BaseException) -> int:
     """Say on stderr what is wrong and what to do; the exit code for it."""
     if isinstance(error, click.Abort | KeyboardInterrupt) or _hides_ctrl_c(error):
         return INTERRUPTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from foldlog.cli.ending import FAILED, INTERRUPTED, told
+from foldlog.cli.exit_codes import FAILED, INTERRUPTED, print_error
 
 
 def test_ctrl_c_that_a_library_made_an_error_of_is_ctrl_c(
@@ -12,7 +12,8 @@ def test_ctrl_c_that_a_library_made_an_error_of_is_ctrl_c(
 ) -> None:
     """As pydantic does, when it comes while the SDK is imported."""
     assert (
-        told(ValueError('Error building "literal" validator: KeyboardInterrupt: ')) == INTERRUPTED
+        print_error(ValueError('Error building "literal" validator: KeyboardInterrupt: '))
+        == INTERRUPTED
     )
     assert capsys.readouterr().err == ""
-    assert told(ValueError("else")) == FAILED
+    assert print_error(ValueError("else")) == FAILED

@@ -1,0 +1,1 @@
+"""The files of the session's folder, as the file tools share them."""
