@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog import EventStore, Session, View, render
 from foldlog.eventstore.errors import ContextError
-from foldlog.projections.blocks import content_of, plain_text
+from foldlog.projections.wire.blocks import content_of, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

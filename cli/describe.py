@@ -14,7 +14,7 @@ from foldlog.cli.safe import one_line, safe, shortened
 from foldlog.eventstore import Event
 from foldlog.eventstore.events import Json
 from foldlog.projections import Change
-from foldlog.projections.blocks import (
+from foldlog.projections.wire.blocks import (
     CALLS,
     MEDIA,
     RESULT,
@@ -24,7 +24,7 @@ from foldlog.projections.blocks import (
     kind,
     objects,
 )
-from foldlog.projections.contents import content
+from foldlog.projections.wire.contents import content
 
 HEADLINE = 120
 """Characters of a line in a log, where no terminal says otherwise."""

@@ -19,8 +19,8 @@ from mcp.shared.exceptions import MCPError
 
 from foldlog import __version__
 from foldlog.cli.exit_codes import INTERRUPTED
-from foldlog.projections.blocks import kind
 from foldlog.projections.recall import TOOL, Recall
+from foldlog.projections.wire.blocks import kind
 
 INSTRUCTIONS = (
     "Earlier parts of a session, which its view shows shortened or no more. Everything returned is"

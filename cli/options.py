@@ -54,7 +54,7 @@ class When(click.ParamType[datetime]):
         if text[:-1].isdecimal() and text[-1:] in AGO:
             with suppress(OverflowError, ValueError):  # longer ago than there are years
                 return datetime.now(UTC) - timedelta(**{AGO[text[-1]]: int(text[:-1])})
-        from foldlog.projections.address import moment
+        from foldlog.projections.view.address import moment
 
         found = moment(text)
         if found is None:
@@ -95,7 +95,7 @@ def within(time: str, since: datetime | None, until: datetime | None) -> bool:
     """Whether a time of the store lies in a period; one that cannot be read lies in none."""
     if since is None and until is None:
         return True
-    from foldlog.projections.address import moment
+    from foldlog.projections.view.address import moment
 
     found = moment(time)
     return found is not None and not (

@@ -8,9 +8,9 @@ from binascii import Error
 from foldlog.eventstore import Event, VersionNotFound
 from foldlog.eventstore.codec import encode_text
 from foldlog.eventstore.events import Json
-from foldlog.projections.blocks import MEDIA, RESULT, blocks, content_of, kind
-from foldlog.projections.contents import block_of, content
-from foldlog.projections.handles import Handle
+from foldlog.projections.view.address import Handle
+from foldlog.projections.wire.blocks import MEDIA, RESULT, blocks, content_of, kind
+from foldlog.projections.wire.contents import block_of, content
 
 
 def raw_bytes(event: Event, number: int | None) -> bytes:

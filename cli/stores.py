@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from foldlog.eventstore import EventStore, StoreError
-from foldlog.projections.address import resolve
+from foldlog.projections.view.address import resolve
 
 FILE = "sessions.db"
 """The store's name in the user's application folder."""

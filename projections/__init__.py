@@ -4,12 +4,17 @@
 a view into the request that the model is sent. ``Session`` records and shows one session.
 """
 
-from foldlog.projections.address import resolve
-from foldlog.projections.diff import Change, diff
-from foldlog.projections.digest import digest
-from foldlog.projections.edits import check_edit, problems
-from foldlog.projections.fold import Fold
-from foldlog.projections.pieces import (
+from foldlog.projections.explain.diff import Change, diff
+from foldlog.projections.explain.listing import piece_tokens
+from foldlog.projections.explain.why import Cause, Why, why
+from foldlog.projections.render.digest import digest
+from foldlog.projections.render.render import render, repairs
+from foldlog.projections.session import Session
+from foldlog.projections.view.address import resolve
+from foldlog.projections.view.edits import check_edit, problems
+from foldlog.projections.view.fold import Fold
+from foldlog.projections.view.open import open_view
+from foldlog.projections.view.pieces import (
     Cleared,
     Hidden,
     Inputs,
@@ -21,12 +26,7 @@ from foldlog.projections.pieces import (
     Whole,
     Without,
 )
-from foldlog.projections.render import render, repairs
-from foldlog.projections.session import Session
-from foldlog.projections.sizes import piece_tokens
-from foldlog.projections.stored import open_view
-from foldlog.projections.view import View, project
-from foldlog.projections.why import Cause, Why, why
+from foldlog.projections.view.view import View, project
 
 __all__ = [
     "Cause",

@@ -16,33 +16,32 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from foldlog.eventstore import Event, EventDraft, EventStore, InvalidView
-from foldlog.projections.address import resolve
 from foldlog.projections.compaction.moment import Given, Known, moment
-from foldlog.projections.digest import digest
-from foldlog.projections.edits import check_edit
-from foldlog.projections.expand import expansion
-from foldlog.projections.interrupted import interrupted
-from foldlog.projections.lineage import Range
-from foldlog.projections.receipt import receipt
-from foldlog.projections.render import Open, open_calls, render
-from foldlog.projections.rewind import compacted_path, first_turn
-from foldlog.projections.stored import Resumed
-from foldlog.projections.tokens import estimate
-from foldlog.projections.view import View
+from foldlog.projections.render.digest import digest, receipt
+from foldlog.projections.render.render import Open, open_calls, render
+from foldlog.projections.render.replies import interrupted
+from foldlog.projections.tokens.estimate import estimate
+from foldlog.projections.view.address import resolve
+from foldlog.projections.view.edits import check_edit
+from foldlog.projections.view.expand import expansion
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.open import Resumed
+from foldlog.projections.view.rewind import compacted_path, first_turn
+from foldlog.projections.view.view import View
 
 if TYPE_CHECKING:
     from foldlog.projections.compaction.budget import Trigger
-    from foldlog.projections.compaction.overflow import Refused
     from foldlog.projections.compaction.plan import Plan
     from foldlog.projections.compaction.prepare import Prepared, Preparer
-    from foldlog.projections.compaction.summaries import Summarizer
     from foldlog.projections.live.middleware import SessionMiddleware
+    from foldlog.projections.summaries import Summarizer
+    from foldlog.projections.summaries.overflow import Refused
 
 Content = str | Sequence[Mapping[str, Any]]
 """A text, or a list of wire blocks."""
 
 Version = int | str
-"""A version, or a name of one (see ``foldlog.projections.address``)."""
+"""A version, or a name of one (see ``foldlog.projections.view.address``)."""
 
 
 class Session:

@@ -16,7 +16,7 @@ from foldlog.cli.describe import call_text
 from foldlog.cli.output import styled
 from foldlog.cli.safe import one_line, safe, shortened
 from foldlog.eventstore import Event
-from foldlog.projections.blocks import blocks, content_of, plain_text
+from foldlog.projections.wire.blocks import blocks, content_of, plain_text
 
 LINES = 5
 """Lines of a result that are shown."""

@@ -20,8 +20,8 @@ from foldlog.cli.agent.spending import Spending
 from foldlog.cli.agent.tool_result import sendable
 from foldlog.cli.agent.turn_state import is_broken, leave_broken, newest, owes, stop
 from foldlog.projections import Session
-from foldlog.projections.compaction.windows import window_of
-from foldlog.projections.render import open_calls
+from foldlog.projections.render.render import open_calls
+from foldlog.projections.tokens.model_windows import window_of
 
 if TYPE_CHECKING:
     from foldlog.cli.agent.executor import Executor

@@ -10,8 +10,8 @@ from foldlog.cli.agent.scripted import Progress, Script
 from foldlog.cli.agent.scripted_api import transport
 from foldlog.eventstore import FoldlogError
 from foldlog.projections import Session
-from foldlog.projections.compaction.summaries import Summarizer
-from foldlog.projections.compaction.summaries import summarizer as named_summarizer
+from foldlog.projections.summaries import Summarizer
+from foldlog.projections.summaries import summarizer as named_summarizer
 
 if TYPE_CHECKING:
     from anthropic import Anthropic

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.agent.scripted import BREAK, ERRORS, Block, Entry, Progress, Script
-from foldlog.projections.tokens import estimate
+from foldlog.projections.tokens.estimate import estimate
 
 if TYPE_CHECKING:
     import httpx2

@@ -28,8 +28,8 @@ from foldlog.cli.agent.tools import standard
 from foldlog.eventstore import EventDraft, EventStore
 from foldlog.projections import Session, open_view
 from foldlog.projections.compaction.policy import policy as named_policy
-from foldlog.projections.compaction.summaries import summarizer as named_summarizer
-from foldlog.projections.compaction.windows import window_of
+from foldlog.projections.summaries import summarizer as named_summarizer
+from foldlog.projections.tokens.model_windows import window_of
 
 STATE = "agent"
 """The key of the state that tells how the agent was made."""

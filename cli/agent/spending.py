@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from foldlog.eventstore import Event, EventStore, FoldlogError
 from foldlog.eventstore.events import Json
-from foldlog.projections.compaction.money import cost
+from foldlog.projections.tokens.prices import cost
 
 PAID = ("message.assistant", "summary.written", "summary.failed", "request.answered")
 """The events that hold the usage of a request."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foldlog.projections.compaction.cut import middle
+from foldlog.projections.tokens.truncate import middle
 
 TEXT_CHARS = 100_000
 """The most characters of text in one result, about 30,000 tokens. Tools keep well below it; this is

@@ -12,8 +12,8 @@ from itertools import islice
 from foldlog.cli.agent.executor import STARTED, Executor
 from foldlog.eventstore import Event, EventDraft
 from foldlog.projections import Session
-from foldlog.projections.render import open_calls
-from foldlog.projections.view import View
+from foldlog.projections.render.render import open_calls
+from foldlog.projections.view.view import View
 
 STOPPED = "turn.stopped"
 

@@ -13,12 +13,12 @@ from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, writing
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session, open_view
-from foldlog.projections.compaction.board import Task
 from foldlog.projections.compaction.moment import Known
 from foldlog.projections.compaction.plan import Plan
 from foldlog.projections.compaction.policy import Policy, policy, presets, written
 from foldlog.projections.compaction.prepare import Prepared
-from foldlog.projections.compaction.tasks import PREFIX, TaskBoard, board_named_by, session_of
+from foldlog.projections.tasks.board import Task
+from foldlog.projections.tasks.task_board import PREFIX, TaskBoard, board_named_by, session_of
 
 Row = Mapping[str, Any]
 

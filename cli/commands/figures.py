@@ -15,7 +15,7 @@ from foldlog.cli.output import Cell, Column, print_json, print_lines, styled, ta
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore
-from foldlog.projections.statistics import Statistics, Usage, statistics
+from foldlog.projections.explain.statistics import Statistics, Usage, statistics
 
 DEAREST = 10
 """How many sessions people are shown by their cost; ``--json`` tells all."""

@@ -16,7 +16,7 @@ from foldlog.cli.output import on_terminal, print_json, print_lines, styled
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, version_of
 from foldlog.eventstore import Event, EventStore
-from foldlog.projections.tools import of_tool
+from foldlog.projections.explain.tool_events import of_tool
 
 MARGIN = 8
 """How far the content of an event is indented in a full log."""

@@ -16,10 +16,10 @@ from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore, FoldlogError, InvalidView
 from foldlog.eventstore.sqlite.verify import Verdict
 from foldlog.projections import repairs
-from foldlog.projections.edits import is_imported
-from foldlog.projections.mending import RULES
-from foldlog.projections.proof import difference, has_diverged, is_provable, view_problems
-from foldlog.projections.stored import Resumed
+from foldlog.projections.explain.proof import difference, has_diverged, is_provable, view_problems
+from foldlog.projections.render.repairs import RULES
+from foldlog.projections.view.edits import is_imported
+from foldlog.projections.view.open import Resumed
 
 DAMAGED = 1
 """The exit code where something is wrong with the data."""

@@ -19,10 +19,9 @@ from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore, InvalidView
 from foldlog.eventstore.sqlite.search import Hit
 from foldlog.projections import View, open_view
-from foldlog.projections.handles import Handle
-from foldlog.projections.pieces import WHOLE
-from foldlog.projections.seen import is_seen
-from foldlog.projections.why import SEEN
+from foldlog.projections.explain.why import SEEN, is_seen
+from foldlog.projections.view.address import Handle
+from foldlog.projections.view.pieces import WHOLE
 
 TOLD = SEEN | {"system.set", "tools.set", "summary.written"}
 """The types of events that a model sees at some time."""

@@ -16,9 +16,8 @@ from foldlog.cli.raw_media import is_text, raw_bytes
 from foldlog.cli.safe import one_line, safe
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import Event
-from foldlog.projections.address import resolve
-from foldlog.projections.contents import block_of
-from foldlog.projections.handles import Handle
+from foldlog.projections.view.address import Handle, resolve
+from foldlog.projections.wire.contents import block_of
 
 
 @click.command()

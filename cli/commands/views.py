@@ -13,11 +13,11 @@ from foldlog.cli.output import Column, note, print_json, print_lines, show, styl
 from foldlog.cli.safe import one_line, safe_json, shortened
 from foldlog.cli.stores import find, reading, version_of
 from foldlog.projections import View, diff, open_view, render, resolve, why
-from foldlog.projections.blocks import blocks, content_of
-from foldlog.projections.items import Item, items
-from foldlog.projections.listing import Row, rows, text_of_item
-from foldlog.projections.render import Open, interrupted_items, open_calls
-from foldlog.projections.why import Cause
+from foldlog.projections.explain.listing import Row, rows, text_of_item
+from foldlog.projections.explain.why import Cause
+from foldlog.projections.render.items import Item, items
+from foldlog.projections.render.render import Open, interrupted_items, open_calls
+from foldlog.projections.wire.blocks import blocks, content_of
 
 TEXT_CHARS = 100
 """How much of the text that stands for a piece a table shows."""

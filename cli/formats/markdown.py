@@ -17,7 +17,8 @@ from foldlog.cli.formats.markup import code_span, fenced, folded, in_html, prose
 from foldlog.eventstore import Event, EventStore
 from foldlog.eventstore.events import Json
 from foldlog.projections import Piece, Summary, View, open_view
-from foldlog.projections.blocks import (
+from foldlog.projections.view.pieces import Cleared, Whole
+from foldlog.projections.wire.blocks import (
     CALLS,
     MEDIA,
     RESULT,
@@ -29,8 +30,7 @@ from foldlog.projections.blocks import (
     objects,
     plain_text,
 )
-from foldlog.projections.contents import content
-from foldlog.projections.pieces import Cleared, Whole
+from foldlog.projections.wire.contents import content
 
 OUTPUT_CHARS, OUTPUT_LINES = 2_000, 40
 """How much of an output is shown; the rest is reached by its pointer."""

@@ -21,7 +21,7 @@ from uuid import uuid4
 from foldlog.cli.proxy.bodies import json_object
 from foldlog.cli.proxy.headers import SESSION
 from foldlog.eventstore.codec import dumps
-from foldlog.projections.blocks import blocks, content_of, objects
+from foldlog.projections.wire.blocks import blocks, content_of, objects
 
 CLAUDE_SESSION, CLAUDE_AGENT = "x-claude-code-session-id", "x-claude-code-agent-id"
 """What Claude Code tells of itself in headers (seen in 2.1.332; 2.1.197 sends no agent)."""

@@ -23,13 +23,13 @@ from foldlog.cli.proxy.secrets import hidden, secrets
 from foldlog.eventstore import EventDraft, EventStore, FoldlogError, VersionConflict
 from foldlog.eventstore.codec import dumps, loads
 from foldlog.projections import Session, open_view
-from foldlog.projections.blocks import content_of, plain_text
-from foldlog.projections.render import open_calls
+from foldlog.projections.render.render import open_calls
+from foldlog.projections.wire.blocks import content_of, plain_text
 
 if TYPE_CHECKING:
     from foldlog.projections.live.outgoing import Outgoing, Reading
     from foldlog.projections.live.recording import Recording
-    from foldlog.projections.view import View
+    from foldlog.projections.view.view import View
 
 T = TypeVar("T")
 Body = dict[str, Any]

@@ -10,7 +10,7 @@ from docs.generate.markdown import fence, table
 from foldlog import EventStore
 from foldlog.eventstore import codec, dictionary
 from foldlog.eventstore.sqlite import query
-from foldlog.projections.mending import RULES
+from foldlog.projections.render.repairs import RULES
 
 
 def file() -> None:
@@ -55,7 +55,7 @@ def limits() -> None:
 
 def canonical_form() -> None:
     """The canonical form of a request, in the words of the module that makes it."""
-    module = import_module("foldlog.projections.digest")
+    module = import_module("foldlog.projections.render.digest")
     print("\n" + (module.__doc__ or "").partition("\n\n")[2].strip())
 
 

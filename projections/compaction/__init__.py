@@ -8,10 +8,8 @@ summaries   a stretch becomes a text             restore    what comes back behi
 tasks       a board that agents share            hooks      what runs before and after
 """
 
-from foldlog.projections.compaction.board import TaskRefused
 from foldlog.projections.compaction.budget import Budget
-from foldlog.projections.compaction.candidate import judge
-from foldlog.projections.compaction.counting import Count, Counting, ask_count, count
+from foldlog.projections.compaction.checks import judge
 from foldlog.projections.compaction.decision import (
     Allowance,
     Ask,
@@ -22,13 +20,15 @@ from foldlog.projections.compaction.decision import (
     Summarize,
 )
 from foldlog.projections.compaction.errors import CandidateRefused, PolicyError
-from foldlog.projections.compaction.money import EditPrice, Prices, cost, edit_price, prices
 from foldlog.projections.compaction.plan import Done, Plan, plan
 from foldlog.projections.compaction.policy import Policy, policy, presets
 from foldlog.projections.compaction.reading import Reading
-from foldlog.projections.compaction.summaries.failure import SummaryFailed
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.compaction.windows import ModelWindow, ask_window, window_of
+from foldlog.projections.summaries.failure import SummaryFailed
+from foldlog.projections.tasks.board import TaskRefused
+from foldlog.projections.tokens.counting import Count, Counting, ask_count, count
+from foldlog.projections.tokens.model_windows import ModelWindow, ask_window, window_of
+from foldlog.projections.tokens.prices import EditPrice, Prices, cost, edit_price, prices
 
 __all__ = [
     "Allowance",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from foldlog.projections.lineage import Range
+from foldlog.projections.view.lineage import Range
 
 Trigger: TypeAlias = Literal["proactive", "reactive", "model", "person"]
 """Why a plan is made: before a model call, because the API refused a request as too long, because

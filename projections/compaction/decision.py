@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from foldlog.eventstore.events import EventDraft, Json
-from foldlog.projections.blocks import Content, text
-from foldlog.projections.lineage import Range
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.wire.blocks import Content, text
 
 Entry: TypeAlias = dict[str, Any]
 """An entry of an edit, as it stands in ``view.edited``."""

@@ -12,10 +12,10 @@ from math import ceil
 from typing import Protocol
 
 from foldlog.projections.compaction.budget import Budget
-from foldlog.projections.compaction.parts import Part
-from foldlog.projections.compaction.units import Unit
-from foldlog.projections.tokens import estimate
-from foldlog.projections.view import View
+from foldlog.projections.compaction.sizes import Unit
+from foldlog.projections.compaction.visible import Part
+from foldlog.projections.tokens.estimate import estimate
+from foldlog.projections.view.view import View
 
 
 @dataclass(frozen=True, slots=True)

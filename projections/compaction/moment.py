@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from foldlog.eventstore.clock import now as clock
 from foldlog.projections.compaction.budget import CACHE_TTL, RESERVE, Budget, Trigger
-from foldlog.projections.lineage import Range
+from foldlog.projections.view.lineage import Range
 
 if TYPE_CHECKING:
-    from foldlog.projections.compaction.counting import Counting
     from foldlog.projections.compaction.policy import Policy
-    from foldlog.projections.view import View
+    from foldlog.projections.tokens.counting import Counting
+    from foldlog.projections.view.view import View
 
 Given: TypeAlias = "str | Path | Policy | None"
 """A preset or a TOML file by its name, a policy; None for that which was set last."""

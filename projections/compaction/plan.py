@@ -13,20 +13,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.binding import binds, loosened, stale
+from foldlog.projections.compaction.bound_thinking import binds, loosened, stale
 from foldlog.projections.compaction.budget import Budget
-from foldlog.projections.compaction.candidate import check_foldable, judge
+from foldlog.projections.compaction.checks import check_foldable, judge, refuse_unsound
 from foldlog.projections.compaction.decision import Ask, Edits, Entry, File, Restore, Summarize
-from foldlog.projections.compaction.money import edit_price
 from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.rules import Rule
 from foldlog.projections.compaction.rules.restore import RestoreState
-from foldlog.projections.compaction.sound import refuse_unsound
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.lineage import Range
-from foldlog.projections.receipt import receipt
-from foldlog.projections.view import View
+from foldlog.projections.render.digest import receipt
+from foldlog.projections.tokens.prices import edit_price
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.view import View
 
 Level: TypeAlias = Literal["fine", "warn", "block"]
 

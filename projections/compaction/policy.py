@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.errors import PolicyError
-from foldlog.projections.compaction.exits import EXITS
-from foldlog.projections.compaction.fields import read_fields
+from foldlog.projections.compaction.policy_fields import read_fields
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.rules import KINDS, Rule
 from foldlog.projections.compaction.rules.base import TRIGGERS
-from foldlog.projections.compaction.units import UNITS, Unit
+from foldlog.projections.compaction.sizes import UNITS, Unit
+from foldlog.projections.summaries.fallbacks import EXITS
 
 DEFAULT = "adaptive"
 """The policy of who names none."""

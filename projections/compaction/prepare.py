@@ -14,22 +14,17 @@ from typing import TYPE_CHECKING, Literal
 
 from foldlog.eventstore.errors import ContextError, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.compaction import called
-from foldlog.projections.compaction.board import Board
-from foldlog.projections.compaction.counting import Counting
+from foldlog.projections.compaction import compact_tool as called
 from foldlog.projections.compaction.decision import Summarize, filled
 from foldlog.projections.compaction.errors import CandidateRefused
-from foldlog.projections.compaction.exits import Exits
-from foldlog.projections.compaction.hooks import Hooks, Occasion, Said
+from foldlog.projections.compaction.materialize import write
 from foldlog.projections.compaction.moment import Given, Moment
-from foldlog.projections.compaction.overflow import STOPPED, Refused, overflow
 from foldlog.projections.compaction.plan import Plan, plan
 from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.restore import restored
 from foldlog.projections.compaction.rules import KINDS
-from foldlog.projections.compaction.saved import write
-from foldlog.projections.compaction.summaries import (
+from foldlog.projections.summaries import (
     Accepted,
     DigestSummarizer,
     Limits,
@@ -39,9 +34,14 @@ from foldlog.projections.compaction.summaries import (
     attempt,
     ledger,
 )
-from foldlog.projections.compaction.summaries.ledger import TYPES
-from foldlog.projections.compaction.tasks import TaskBoard
-from foldlog.projections.view import View
+from foldlog.projections.summaries.fallbacks import Exits
+from foldlog.projections.summaries.hooks import Hooks, Occasion, Said
+from foldlog.projections.summaries.ledger import TYPES
+from foldlog.projections.summaries.overflow import STOPPED, Refused, overflow
+from foldlog.projections.tasks.board import Board
+from foldlog.projections.tasks.task_board import TaskBoard
+from foldlog.projections.tokens.counting import Counting
+from foldlog.projections.view.view import View
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from foldlog.projections.compaction.hooks import Hooks
 from foldlog.projections.compaction.moment import Given
 from foldlog.projections.compaction.policy import DEFAULT, Policy
 from foldlog.projections.compaction.policy import policy as named_policy
 from foldlog.projections.compaction.prepare import Preparer
-from foldlog.projections.compaction.summaries import Summarizer
-from foldlog.projections.compaction.summaries import summarizer as named_summarizer
+from foldlog.projections.summaries import Summarizer
+from foldlog.projections.summaries import summarizer as named_summarizer
+from foldlog.projections.summaries.hooks import Hooks
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session

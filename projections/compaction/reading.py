@@ -13,14 +13,14 @@ from typing import Any
 
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.measure import Tally
-from foldlog.projections.compaction.parts import Messages, Part, merged, speaks
-from foldlog.projections.compaction.units import TOKENS, Unit
+from foldlog.projections.compaction.sizes import TOKENS, Unit
+from foldlog.projections.compaction.visible import Messages, Part, merged, speaks
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.fold import Layout
-from foldlog.projections.items import Item, Kind, items_from, items_of
-from foldlog.projections.lineage import Range
-from foldlog.projections.pieces import WHOLE, Piece, Shown
-from foldlog.projections.view import View
+from foldlog.projections.render.items import Item, Kind, items_from, items_of
+from foldlog.projections.view.fold import Layout
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.pieces import WHOLE, Piece, Shown
+from foldlog.projections.view.view import View
 
 _Known = Mapping[tuple[int, int, Kind], Part]
 

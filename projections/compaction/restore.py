@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.board import Board
-from foldlog.projections.compaction.cut import one_line, to_tokens
 from foldlog.projections.compaction.decision import Allowance, Restore
-from foldlog.projections.compaction.remembered import (
+from foldlog.projections.compaction.restorable import (
     KINDS,
     Candidate,
     Past,
     skills_without_text,
 )
-from foldlog.projections.handles import Handle
-from foldlog.projections.tokens import MESSAGE, estimate
-from foldlog.projections.view import View
+from foldlog.projections.tasks.board import Board
+from foldlog.projections.tokens.estimate import MESSAGE, estimate
+from foldlog.projections.tokens.truncate import one_line, to_tokens
+from foldlog.projections.view.address import Handle
+from foldlog.projections.view.view import View
 
 REST = "\n[The rest is left out"
 """Begins the note at the end of what was cut."""

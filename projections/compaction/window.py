@@ -10,21 +10,20 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from foldlog.projections.blocks import CALL, Content, content_of, kind
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.decision import File
+from foldlog.projections.compaction.materialize import result_file, transcript_file
 from foldlog.projections.compaction.measure import Measure, Tally
-from foldlog.projections.compaction.parts import Part, speaks
-from foldlog.projections.compaction.ranges import ranges_of
-from foldlog.projections.compaction.saved import result_file, transcript_file
-from foldlog.projections.compaction.steps import Step, steps_of
-from foldlog.projections.compaction.units import CHARS_A_TOKEN, TOKENS, Unit
-from foldlog.projections.digest import digest
-from foldlog.projections.lineage import Range
-from foldlog.projections.render import render
-from foldlog.projections.replies import joined, waiting
-from foldlog.projections.view import View
+from foldlog.projections.compaction.sizes import CHARS_A_TOKEN, TOKENS, Unit
+from foldlog.projections.compaction.steps import Step, ranges_of, steps_of
+from foldlog.projections.compaction.visible import Part, speaks
+from foldlog.projections.render.digest import digest
+from foldlog.projections.render.render import render
+from foldlog.projections.render.replies import joined, waiting
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import CALL, Content, content_of, kind
 
 REQUEST = "active_request"
 """The key of ``state.set`` that holds the version of the request that is being worked on, and the

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from foldlog.eventstore.events import Json
-from foldlog.projections.digest import unmarked, unmarked_messages
+from foldlog.projections.render.digest import unmarked, unmarked_messages
 
 Body: TypeAlias = Mapping[str, Any]
 """The JSON of a request to the Messages API."""

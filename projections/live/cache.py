@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from foldlog.eventstore.events import Event, Json
-from foldlog.projections.items import items_from
-from foldlog.projections.lineage import Lineage, Range
 from foldlog.projections.live.parts import Part, parts_of, signature
 from foldlog.projections.live.reconcile import Entry, entries
-from foldlog.projections.pieces import WHOLE
+from foldlog.projections.render.items import items_from
+from foldlog.projections.view.lineage import Lineage, Range
+from foldlog.projections.view.pieces import WHOLE
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session
-    from foldlog.projections.view import View
+    from foldlog.projections.view.view import View
 
 BRANCHES = 8
 """How many of the newest branches that were left behind a list is compared with."""

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.items import items
-from foldlog.projections.lineage import joined
 from foldlog.projections.live.cache import Branch, Cache
 from foldlog.projections.live.parts import Part, parts_in
 from foldlog.projections.live.reconcile import Agreement, Entry, agreement, entries
-from foldlog.projections.render import render
-from foldlog.projections.rewind import compacted_path
-from foldlog.projections.view import View
+from foldlog.projections.render.items import items
+from foldlog.projections.render.render import render
+from foldlog.projections.view.lineage import joined
+from foldlog.projections.view.rewind import compacted_path
+from foldlog.projections.view.view import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from foldlog.eventstore.events import EventDraft, Json
-from foldlog.projections.blocks import THINKING, blocks, content_of, is_blank, kind
-from foldlog.projections.compaction.binding import DROP_BLOCK, is_bound
+from foldlog.projections.compaction.bound_thinking import DROP_BLOCK, is_bound
 from foldlog.projections.compaction.decision import Ask
-from foldlog.projections.digest import MARK
-from foldlog.projections.items import items
-from foldlog.projections.lineage import is_version
+from foldlog.projections.explain.proof import has_diverged
 from foldlog.projections.live.body import SETTINGS, Body, previous_reply
-from foldlog.projections.proof import has_diverged
-from foldlog.projections.view import View
+from foldlog.projections.render.digest import MARK
+from foldlog.projections.render.items import items
+from foldlog.projections.view.lineage import is_version
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import THINKING, blocks, content_of, is_blank, kind
 
 ALWAYS = {"type": "adaptive"}
 """The thinking of a request that says nothing of it, where thinking of old is asked about: a model

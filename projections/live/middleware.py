@@ -25,12 +25,12 @@ from anthropic import (
 )
 
 from foldlog.projections.compaction.moment import Given, Known
-from foldlog.projections.compaction.summaries import Summarizer
 from foldlog.projections.live.outgoing import Outgoing
 from foldlog.projections.live.recording import Recording
 from foldlog.projections.live.responses import AsyncFollowed, Followed, Follower, follower
 from foldlog.projections.live.worker import Worker
 from foldlog.projections.session import Session
+from foldlog.projections.summaries import Summarizer
 
 PATH = "/v1/messages"
 """The endpoint that is recorded, of the beta part too; all others pass."""

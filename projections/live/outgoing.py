@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from foldlog.eventstore import codec
 from foldlog.eventstore.errors import VersionConflict
 from foldlog.eventstore.events import Event, EventDraft, Json
-from foldlog.projections.compaction.cut import one_line
-from foldlog.projections.compaction.overflow import Overflow
-from foldlog.projections.compaction.summaries.overflow import is_overflow
 from foldlog.projections.live.server_edits import server_edits
 from foldlog.projections.live.wire import NESTING, MessageStream
+from foldlog.projections.summaries.overflow import Overflow, is_overflow
+from foldlog.projections.tokens.truncate import one_line
 
 if TYPE_CHECKING:
     from foldlog.projections.live.recording import Recording

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.events import Json
-from foldlog.projections.blocks import (
+from foldlog.projections.render.digest import MARK
+from foldlog.projections.wire.blocks import (
     CALLS,
     RESULT,
     THINKING,
@@ -27,7 +28,6 @@ from foldlog.projections.blocks import (
     kind,
     text,
 )
-from foldlog.projections.digest import MARK
 
 UNSAID = THINKING | {"fallback"}
 """Blocks of a reply that a harness may leave out when it sends the reply back."""

@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from foldlog.eventstore.events import EventDraft, Json
-from foldlog.projections.digest import MARK, unmarked
-from foldlog.projections.interrupted import INTERRUPTED
-from foldlog.projections.items import Item
 from foldlog.projections.live.body import SETTINGS, Body, previous_reply
 from foldlog.projections.live.divergence import same
 from foldlog.projections.live.parts import Part, Stretch, parts_of, signature, stretches
-from foldlog.projections.replies import joined
-from foldlog.projections.view import View
+from foldlog.projections.render.digest import MARK, unmarked
+from foldlog.projections.render.items import Item
+from foldlog.projections.render.replies import INTERRUPTED, joined
+from foldlog.projections.view.view import View
 
 
 class Entry(NamedTuple):

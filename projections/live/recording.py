@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Unpack
 from foldlog.eventstore.errors import ContextError, InvalidDraft, VersionConflict
 from foldlog.eventstore.events import EventDraft, Json
 from foldlog.projections.compaction.moment import Given, Known
-from foldlog.projections.compaction.overflow import STOPPED, Overflow
-from foldlog.projections.digest import digest
-from foldlog.projections.items import items
 from foldlog.projections.live.body import (
     Body,
     is_readable,
@@ -34,12 +31,15 @@ from foldlog.projections.live.managed import asked_for, drops_bound, with_view, 
 from foldlog.projections.live.outgoing import Outgoing, Reading
 from foldlog.projections.live.parts import Part
 from foldlog.projections.live.reconcile import changed_settings, drafts, is_aside
-from foldlog.projections.render import render
-from foldlog.projections.view import View, project
+from foldlog.projections.render.digest import digest
+from foldlog.projections.render.items import items
+from foldlog.projections.render.render import render
+from foldlog.projections.summaries.overflow import STOPPED, Overflow
+from foldlog.projections.view.view import View, project
 
 if TYPE_CHECKING:
-    from foldlog.projections.compaction.summaries import Summarizer
     from foldlog.projections.session import Session
+    from foldlog.projections.summaries import Summarizer
 
 __all__ = ["Outgoing", "Reading", "Recording"]
 

@@ -13,10 +13,10 @@ from typing import Any
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import EventDraft, Json
 from foldlog.eventstore.facets import ROLES
-from foldlog.projections.blocks import content_of, is_compaction
-from foldlog.projections.edits import check_edit
-from foldlog.projections.lineage import Range
-from foldlog.projections.view import View
+from foldlog.projections.view.edits import check_edit
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import content_of, is_compaction
 
 RULE = "server_edits"
 """The rule that such an edit is recorded under; it is the one that asks for it."""

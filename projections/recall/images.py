@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from foldlog.eventstore.events import Json
-from foldlog.projections import media
-from foldlog.projections.blocks import RESULT, blocks, content_of, kind
+from foldlog.projections.wire import media
+from foldlog.projections.wire.blocks import RESULT, blocks, content_of, kind
 
 MOST = 4
 """The most images of one answer."""

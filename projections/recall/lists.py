@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from foldlog.eventstore import Event
-from foldlog.projections.blocks import CALLS, blocks, call_id, content_of, kind
-from foldlog.projections.contents import CONTENT
-from foldlog.projections.items import items_of
-from foldlog.projections.listing import text_of_item
-from foldlog.projections.pieces import Piece
+from foldlog.projections.explain.listing import text_of_item
 from foldlog.projections.recall.quoted import one_line
 from foldlog.projections.recall.reach import Reach
 from foldlog.projections.recall.texts import HEAD, line_of, size_of
 from foldlog.projections.recall.visibility import IN_FULL, brief, kept
-from foldlog.projections.view import View
+from foldlog.projections.render.items import items_of
+from foldlog.projections.view.pieces import Piece
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import CALLS, blocks, call_id, content_of, kind
+from foldlog.projections.wire.contents import CONTENT
 
 
 class Row(NamedTuple):

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from foldlog.eventstore import Event, EventStore, FoldlogError, InvalidView
-from foldlog.projections.blocks import CALLS, blocks, call_id, content_of, kind
-from foldlog.projections.handles import Handle
 from foldlog.projections.recall.quoted import one_line
 from foldlog.projections.recall.tool import Mistake, Named
-from foldlog.projections.stored import Resumed
-from foldlog.projections.view import View
+from foldlog.projections.view.address import Handle
+from foldlog.projections.view.open import Resumed
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import CALLS, blocks, call_id, content_of, kind
 
 FIRST_LOOK = 64
 """Versions before a result that are looked at first for its call; each further look doubles."""

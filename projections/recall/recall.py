@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from foldlog.eventstore import Event, FoldlogError
 from foldlog.eventstore.events import Json
 from foldlog.eventstore.text import text_of as words_of
-from foldlog.projections.address import resolve
-from foldlog.projections.blocks import CALLS, blocks, content_of, kind, plain_text, text
-from foldlog.projections.contents import CONTENT, block_of, content
 from foldlog.projections.recall import images, lists, texts, visibility
 from foldlog.projections.recall.lists import Row
 from foldlog.projections.recall.quoted import BEGIN, LEAST, PAGE, asked_again, one_line, page_of
 from foldlog.projections.recall.quoted import quoted as quote
 from foldlog.projections.recall.reach import Reach
 from foldlog.projections.recall.tool import NAME, Asked, Mistake, Named
-from foldlog.projections.view import View
+from foldlog.projections.view.address import resolve
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import CALLS, blocks, content_of, kind, plain_text, text
+from foldlog.projections.wire.contents import CONTENT, block_of, content
 
 if TYPE_CHECKING:
     from foldlog.eventstore.sqlite.search import Hit

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from foldlog.eventstore import Event
 from foldlog.eventstore.events import Json
-from foldlog.projections import media
-from foldlog.projections.blocks import (
+from foldlog.projections.recall.quoted import one_line
+from foldlog.projections.wire import media
+from foldlog.projections.wire.blocks import (
     CALLS,
     MEDIA,
     RESULT,
@@ -17,8 +18,7 @@ from foldlog.projections.blocks import (
     is_server_result,
     kind,
 )
-from foldlog.projections.contents import content
-from foldlog.projections.recall.quoted import one_line
+from foldlog.projections.wire.contents import content
 
 HEAD = 200
 """Characters of a line in a list, and of a name or an argument that is told beside a content."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foldlog.projections.handles import Handle
+from foldlog.projections.view.address import Handle
 
 NAME = "recall"
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from foldlog.eventstore import Event
-from foldlog.projections.pieces import (
+from foldlog.projections.explain.why import SEEN, is_seen, why
+from foldlog.projections.recall.quoted import one_line
+from foldlog.projections.recall.texts import HEAD
+from foldlog.projections.view.pieces import (
     Cleared,
     Hidden,
     Inputs,
@@ -14,11 +17,7 @@ from foldlog.projections.pieces import (
     Whole,
     Without,
 )
-from foldlog.projections.recall.quoted import one_line
-from foldlog.projections.recall.texts import HEAD
-from foldlog.projections.seen import is_seen
-from foldlog.projections.view import View
-from foldlog.projections.why import SEEN, why
+from foldlog.projections.view.view import View
 
 IN_FULL = ""
 """What stands beside an event that is seen as it is."""

@@ -215,7 +215,7 @@ class TestTheStandardTools:
             assert tool["description"]
 
     def test_compact_asks_for_a_compaction(self, hands: Hands) -> None:
-        from foldlog.projections.compaction.called import ANSWER
+        from foldlog.projections.compaction.compact_tool import ANSWER
 
         assert hands.text("compact", instructions="keep the names") == ANSWER
 

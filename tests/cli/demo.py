@@ -7,7 +7,7 @@ from itertools import count
 
 from foldlog.eventstore import EventDraft, EventStore
 from foldlog.projections import Session
-from foldlog.projections.compaction.tasks import TaskBoard
+from foldlog.projections.tasks.task_board import TaskBoard
 from tests.projections.build import call, shown, thinking
 
 DEMO, FORK, HOSTILE = "demo-1", "fork-1", "hostile-1"

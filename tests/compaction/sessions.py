@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.interrupted import interrupted
+from foldlog.projections.render.replies import interrupted
 from tests.projections.build import assistant, call, later, moved, result, state, thinking, user
 
 SIZES = st.sampled_from([3, 40, 400, 4_000, 12_000, 35_000])

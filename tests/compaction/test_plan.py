@@ -10,11 +10,11 @@ import pytest
 
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import Budget, Policy, plan, policy, presets
-from foldlog.projections.digest import digest
-from foldlog.projections.fold import Fold
-from foldlog.projections.lineage import Range
-from foldlog.projections.render import render
-from foldlog.projections.view import Recorded, View, project
+from foldlog.projections.render.digest import digest
+from foldlog.projections.render.render import render
+from foldlog.projections.view.fold import Fold
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.view import Recorded, View, project
 from tests.compaction.run import carried_out, planned, settled, window
 from tests.compaction.sessions import words
 from tests.projections.build import (

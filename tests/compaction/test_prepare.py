@@ -10,8 +10,9 @@ import pytest
 from foldlog.eventstore import Event, EventDraft, EventStore, VersionConflict
 from foldlog.eventstore.errors import ContextError
 from foldlog.projections import Session, render
-from foldlog.projections.compaction import Policy, SummaryFailed, called, policy
-from foldlog.projections.compaction.summaries import SummaryReply, SummaryTask
+from foldlog.projections.compaction import Policy, SummaryFailed, policy
+from foldlog.projections.compaction import compact_tool as called
+from foldlog.projections.summaries import SummaryReply, SummaryTask
 from tests.compaction.talk import Scripted
 from tests.projections.build import call
 

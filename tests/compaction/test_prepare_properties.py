@@ -19,16 +19,10 @@ from foldlog.cli.formats import import_path
 from foldlog.eventstore import Event, EventDraft, EventStore
 from foldlog.eventstore.errors import ContextError
 from foldlog.projections import Session, View, problems, render
-from foldlog.projections.compaction import (
-    Budget,
-    SummaryFailed,
-    Window,
-    called,
-    policy,
-    presets,
-)
+from foldlog.projections.compaction import Budget, SummaryFailed, Window, policy, presets
+from foldlog.projections.compaction import compact_tool as called
 from foldlog.projections.compaction.prepare import Prepared
-from foldlog.projections.messages_api import check
+from foldlog.projections.render.api_rules import check
 from tests.compaction.sessions import sessions
 from tests.compaction.talk import Scripted, work
 from tests.projections.build import call, later, user

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from foldlog.eventstore.errors import ContextError
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import Budget, CandidateRefused, Policy, Window, policy, presets
-from foldlog.projections.compaction.binding import BOUND
+from foldlog.projections.compaction.bound_thinking import BOUND
 from foldlog.projections.compaction.budget import Trigger
-from foldlog.projections.edits import problems
-from foldlog.projections.expand import expansion
-from foldlog.projections.messages_api import check
-from foldlog.projections.pieces import Preview, Shown, Whole
-from foldlog.projections.render import render
-from foldlog.projections.view import View, project
+from foldlog.projections.render.api_rules import check
+from foldlog.projections.render.render import render
+from foldlog.projections.view.edits import problems
+from foldlog.projections.view.expand import expansion
+from foldlog.projections.view.pieces import Preview, Shown, Whole
+from foldlog.projections.view.view import View, project
 from tests.compaction.run import carried_out, planned, settled, window
 from tests.compaction.sessions import sessions
 from tests.projections.build import edit, later

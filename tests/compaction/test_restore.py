@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.board import Board, Task
 from foldlog.projections.compaction.decision import Allowance, Restore
-from foldlog.projections.compaction.remembered import KINDS
+from foldlog.projections.compaction.restorable import KINDS
 from foldlog.projections.compaction.restore import restored
 from foldlog.projections.compaction.rules.restore import KINDS as NAMED
-from foldlog.projections.messages_api import check
-from foldlog.projections.render import render
-from foldlog.projections.tokens import MESSAGE, estimate
-from foldlog.projections.view import View
+from foldlog.projections.render.api_rules import check
+from foldlog.projections.render.render import render
+from foldlog.projections.tasks.board import Board, Task
+from foldlog.projections.tokens.estimate import MESSAGE, estimate
+from foldlog.projections.view.view import View
 from tests.compaction.talk import view_of
 from tests.projections.build import (
     assistant,

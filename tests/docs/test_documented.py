@@ -92,7 +92,7 @@ class TestEventTypes:
             check_fields(store)
 
     def test_every_way_of_showing_is_documented(self) -> None:
-        from foldlog.projections.pieces import _READERS
+        from foldlog.projections.view.pieces import _READERS
 
         entries = FORMAT.partition("## Entries of an edit")[2].partition("## The file")[0]
         assert set(re.findall(r"^\| `(\w+)`", entries, re.MULTILINE)) == set(_READERS)

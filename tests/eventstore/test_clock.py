@@ -11,8 +11,8 @@ from foldlog.eventstore import Event, EventStore
 from foldlog.eventstore.memory import MemoryStore
 from foldlog.eventstore.testing import is_sound, said, talk, versions
 from foldlog.projections import Session
-from foldlog.projections.address import resolve
-from foldlog.projections.compaction.counting import Counting
+from foldlog.projections.tokens.counting import Counting
+from foldlog.projections.view.address import resolve
 
 
 def backwards() -> Iterator[str]:

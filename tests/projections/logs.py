@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.lineage import Moves
+from foldlog.projections.view.lineage import Moves
 from tests.projections.build import edit, later, moved, state, summary, system, tools, user
 
 KINDS = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from foldlog.eventstore import EventDraft, EventStore, InvalidView, SessionNotFound, VersionConflict
-from foldlog.projections.digest import digest
-from foldlog.projections.pieces import Cleared, Hidden, Piece, Summary, Whole
+from foldlog.projections.render.digest import digest
 from foldlog.projections.session import Session
+from foldlog.projections.view.pieces import Cleared, Hidden, Piece, Summary, Whole
 from tests.projections.build import call, shown, summary
 
 

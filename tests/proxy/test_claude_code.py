@@ -19,8 +19,8 @@ import pytest
 
 from foldlog import EventStore, Session
 from foldlog.cli.formats import import_path
-from foldlog.projections.blocks import blocks, content_of, kind
-from foldlog.projections.digest import digest
+from foldlog.projections.render.digest import digest
+from foldlog.projections.wire.blocks import blocks, content_of, kind
 from tests.proxy.conftest import Running
 from tests.proxy.talk import events, sessions, verify
 from tests.server import Received, Reply, Server, call, reply

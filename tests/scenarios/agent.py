@@ -11,7 +11,7 @@ from foldlog.eventstore import EventStore
 from foldlog.eventstore.codec import loads
 from foldlog.projections import Session, View, render
 from foldlog.projections.compaction import Policy
-from foldlog.projections.compaction.summaries import Summarizer
+from foldlog.projections.summaries import Summarizer
 from tests.server import Received, Server, call, reply, thought
 
 TOOLS = [{"name": name, "input_schema": {"type": "object"}} for name in ("Read", "Bash", "compact")]

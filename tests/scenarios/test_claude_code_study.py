@@ -8,8 +8,8 @@ import pytest
 
 from foldlog.projections import Session
 from foldlog.projections.compaction import Policy, SummaryFailed
-from foldlog.projections.compaction.summaries import AnthropicSummarizer
-from foldlog.projections.tokens import estimate
+from foldlog.projections.summaries import AnthropicSummarizer
+from foldlog.projections.tokens.estimate import estimate
 from tests.compaction.talk import Api, Scripted, says, too_long
 from tests.projections.build import call
 from tests.scenarios.told import HOUR, begun, events, messages, reads, results, rules, text_of

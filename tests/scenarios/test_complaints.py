@@ -10,9 +10,9 @@ from foldlog.eventstore import EventDraft, EventStore
 from foldlog.eventstore.errors import ContextError
 from foldlog.projections import Session, diff, open_view, render, why
 from foldlog.projections.compaction import Policy, SummaryFailed
-from foldlog.projections.compaction.counting import count
-from foldlog.projections.compaction.summaries import AnthropicSummarizer
-from foldlog.projections.messages_api import check
+from foldlog.projections.render.api_rules import check
+from foldlog.projections.summaries import AnthropicSummarizer
+from foldlog.projections.tokens.counting import count
 from tests.compaction.talk import Api, Scripted, says, too_long_over
 from tests.projections.build import call
 from tests.scenarios.agent import Agent, working

@@ -19,9 +19,9 @@ import httpx2
 
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session
-from foldlog.projections.items import items
 from foldlog.projections.live.middleware import SessionMiddleware
-from foldlog.projections.render import open_calls
+from foldlog.projections.render.items import items
+from foldlog.projections.render.render import open_calls
 from tests.server import Server
 from tests.server.tokens import count
 from tests.server.wire import Call

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from foldlog.eventstore import Event, EventStore
-from foldlog.projections.digest import digest
+from foldlog.projections.render.digest import digest
 from tests.agent.runs import Runs
 from tests.server import (
     Received,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from foldlog.eventstore import Event, EventStore
-from foldlog.projections.digest import digest
+from foldlog.projections.render.digest import digest
 from tests.live.harness import problems
 from tests.server import Received, Server
 from tests.server.tokens import count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foldlog.cli.agent.tool import Tool
-from foldlog.projections.compaction import called
+from foldlog.projections.compaction import compact_tool as called
 
 COMPACT = Tool(
     name=called.NAME,

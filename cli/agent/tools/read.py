@@ -10,7 +10,7 @@ from typing import IO, Any
 from foldlog.cli.agent.tool import Arguments, Context, Output, Tool, ToolFailed, path_argument
 from foldlog.cli.agent.workspace.files import WHOLE_BYTES, fingerprint, regular
 from foldlog.cli.agent.workspace.grep_process import SNIFFED
-from foldlog.projections.media import image_size, image_type
+from foldlog.projections.wire.media import image_size, image_type
 
 LINES = 2_000
 LINE_CHARS = 2_000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from foldlog.cli.agent.tool import Arguments, Context, Output, Tool, ToolFailed
-from foldlog.projections.blocks import plain_text
 from foldlog.projections.recall import TOOL, Recall
+from foldlog.projections.wire.blocks import plain_text
 
 
 def recall(arguments: Arguments, context: Context) -> Output:

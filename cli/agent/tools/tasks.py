@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from foldlog.cli.agent.tool import Arguments, Context, Tool, ToolFailed
 from foldlog.eventstore import VersionConflict
-from foldlog.projections.compaction.board import STATUSES, Task, TaskRefused
-from foldlog.projections.compaction.tasks import TaskBoard, board_named_by
 from foldlog.projections.session import Session
+from foldlog.projections.tasks.board import STATUSES, Task, TaskRefused
+from foldlog.projections.tasks.task_board import TaskBoard, board_named_by
 
 CHANGES = ("subject", "description", "status", "blocked_by")
 """What of a task an update may change."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.claude_code.transcript import Transcript
     from foldlog.cli.formats.claude_code.tree import Node
     from foldlog.eventstore.events import Json
-    from foldlog.projections.lineage import Range
+    from foldlog.projections.view.lineage import Range
 
 CLEARED_TEXT = "[Old tool result content cleared]"
 """What the program shows in place of a result that its micro-compaction cleared."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code.compaction import MICROCOMPACT
 from foldlog.cli.formats.claude_code.resume import resume, turns
-from foldlog.projections.lineage import Lineage, joined
-from foldlog.projections.pieces import Cleared
+from foldlog.projections.view.lineage import Lineage, joined
+from foldlog.projections.view.pieces import Cleared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.claude_code.drafts import Drafts
     from foldlog.cli.formats.claude_code.transcript import Transcript
     from foldlog.cli.formats.claude_code.tree import Node
-    from foldlog.projections.lineage import Range
+    from foldlog.projections.view.lineage import Range
 
 START = 1
 """The version of ``session.started``: where every root of the tree begins."""

@@ -12,16 +12,23 @@ from foldlog.cli.formats.claude_code import lines
 from foldlog.cli.formats.claude_code.resume import LastPrompt, last_prompt_of
 from foldlog.cli.formats.claude_code.tree import Bridges, Node, node_of
 from foldlog.eventstore.events import Event
-from foldlog.projections.blocks import objects
-from foldlog.projections.fold import CONTROL, Fold
-from foldlog.projections.lineage import is_version
-from foldlog.projections.pieces import Piece, Shown, Stroke, Summary, pieces_of, shown_from_json
+from foldlog.projections.view.fold import CONTROL, Fold
+from foldlog.projections.view.lineage import is_version
+from foldlog.projections.view.pieces import (
+    Piece,
+    Shown,
+    Stroke,
+    Summary,
+    pieces_of,
+    shown_from_json,
+)
+from foldlog.projections.wire.blocks import objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from foldlog.eventstore.events import Json
-    from foldlog.projections.lineage import Range
+    from foldlog.projections.view.lineage import Range
 
 
 TITLE_KEYS = {

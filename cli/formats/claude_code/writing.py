@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from foldlog.projections.blocks import blocks, content_of, objects
-from foldlog.projections.lineage import Lineage, Moves, is_version
+from foldlog.projections.view.lineage import Lineage, Moves, is_version
+from foldlog.projections.wire.blocks import blocks, content_of, objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Decision, Edits, Entry, File, filled
-from foldlog.projections.compaction.parts import Part
+from foldlog.projections.compaction.visible import Part
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.lineage import Range
-from foldlog.projections.pieces import Cleared, Preview, Shown
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.pieces import Cleared, Preview, Shown
 
 TRIGGERS = ("proactive", "reactive", "model", "person")
 

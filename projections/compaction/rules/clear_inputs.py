@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from foldlog.projections.blocks import CALL, kind
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
 from foldlog.projections.compaction.rules.base import Changes, Rule, over
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.pieces import Inputs
+from foldlog.projections.view.pieces import Inputs
+from foldlog.projections.wire.blocks import CALL, kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

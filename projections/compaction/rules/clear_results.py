@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
-from foldlog.projections.compaction.parts import Part
 from foldlog.projections.compaction.rules.base import Changes, Rule, over, reached
-from foldlog.projections.compaction.units import dumped
+from foldlog.projections.compaction.sizes import dumped
+from foldlog.projections.compaction.visible import Part
 from foldlog.projections.compaction.window import Window
 
 CLEARED = "[Earlier tool result cleared; in full at {path}]"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Summarize
 from foldlog.projections.compaction.rules.base import Rule, reached
 from foldlog.projections.compaction.rules.summarize import FRAME, QUOTE, SummarizeHistory

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
 from foldlog.projections.compaction.rules.base import AFTER, BEFORE, Changes, Rule, reached
 from foldlog.projections.compaction.window import Window

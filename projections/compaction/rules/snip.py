@@ -12,7 +12,7 @@ from foldlog.projections.compaction.rules.base import Rule, entries
 from foldlog.projections.compaction.steps import Step
 from foldlog.projections.compaction.tails import reach
 from foldlog.projections.compaction.window import REQUEST, Window
-from foldlog.projections.pieces import Marker
+from foldlog.projections.view.pieces import Marker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

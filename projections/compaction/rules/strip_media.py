@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from foldlog.projections.blocks import MEDIA, kind
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
-from foldlog.projections.compaction.parts import Part, inner_blocks
 from foldlog.projections.compaction.rules.base import Changes, Rule, over
+from foldlog.projections.compaction.visible import Part, inner_blocks
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.pieces import Without
+from foldlog.projections.view.pieces import Without
+from foldlog.projections.wire.blocks import MEDIA, kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

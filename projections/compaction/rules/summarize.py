@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from foldlog.eventstore.errors import ContextError
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Summarize, filled
 from foldlog.projections.compaction.rules.base import Rule, reached
 from foldlog.projections.compaction.steps import Step
-from foldlog.projections.compaction.summaries.prompts import prompts
 from foldlog.projections.compaction.tails import Tail, reach
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.lineage import Range
+from foldlog.projections.summaries.prompts import prompts
+from foldlog.projections.view.lineage import Range
 
 FRAME = (
     "[{label}]\n\n{request}Summary of the earlier conversation (reference only):\n{summary}\n\n"

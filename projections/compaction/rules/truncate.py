@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from foldlog.projections.compaction.amounts import Amount
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits, filled
 from foldlog.projections.compaction.rules.base import Rule, entries, reached
 from foldlog.projections.compaction.steps import Step
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.pieces import Marker
+from foldlog.projections.view.pieces import Marker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

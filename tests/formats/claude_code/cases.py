@@ -10,8 +10,8 @@ from foldlog.cli.formats import ImportReport, export_lines, import_path
 from foldlog.cli.formats.claude_code.records import Record
 from foldlog.cli.formats.claude_code.sources import records
 from foldlog.eventstore import Event, EventStore
-from foldlog.projections.render import render
-from foldlog.projections.stored import open_view
+from foldlog.projections.render.render import render
+from foldlog.projections.view.open import open_view
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CLAUDE = FIXTURES / "claude"

@@ -15,7 +15,7 @@ from foldlog.cli.formats.claude_code.records import read
 from foldlog.cli.formats.claude_code.resume import resume, turns
 from foldlog.cli.formats.claude_code.transcript import Transcript
 from foldlog.eventstore import EventStore
-from foldlog.projections.messages_api import check
+from foldlog.projections.render.api_rules import check
 from tests.formats.claude_code.cases import (
     PROBES,
     exported,

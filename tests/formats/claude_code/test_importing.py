@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore import Event, EventStore
-from foldlog.projections.items import items
-from foldlog.projections.stored import open_view
+from foldlog.projections.render.items import items
+from foldlog.projections.view.open import open_view
 from tests.formats.claude_code.cases import CLAUDE, PROBES, events, imported, report_of, request
 
 AT = "2026-11-20T10:00:{:02d}.000Z"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from foldlog.cli.formats import import_path
 from foldlog.cli.formats.claude_code.records import read
 from foldlog.eventstore import EventStore
-from foldlog.projections.messages_api import check
-from foldlog.projections.render import render
-from foldlog.projections.stored import Resumed, open_view
+from foldlog.projections.render.api_rules import check
+from foldlog.projections.render.render import render
+from foldlog.projections.view.open import Resumed, open_view
 from tests.formats.claude_code.cases import (
     CLAUDE,
     CORPUS,

@@ -1,7 +1,7 @@
 """What the API refuses, a rule a function: it raises a ``Refusal`` or does nothing.
 
-They share nothing with ``foldlog.projections.messages_api``: where the two disagree about a view,
-one of them is wrong.
+They share nothing with ``foldlog.projections.render.api_rules``: where the two disagree about a
+view, one of them is wrong.
 """
 
 from __future__ import annotations

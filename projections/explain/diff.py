@@ -1,0 +1,115 @@
+"""What changed between two views: a diff of their pieces."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from foldlog.projections.explain.listing import piece_tokens
+from foldlog.projections.explain.why import SEEN, Cause, cause_of, moved_by
+from foldlog.projections.view.pieces import WHOLE, Piece, Shown
+from foldlog.projections.view.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A range of versions that two views show differently.
+
+    Attributes:
+        first: Its first version.
+        last: Its last version.
+        before: How the one view shows it; None when it is not on that view's lineage.
+        after: How the other view shows it; None likewise.
+        cause: The event that made the change; None for what was added.
+        tokens: Estimated tokens that the change saves; negative where it costs some.
+    """
+
+    first: int
+    last: int
+    before: Shown | None
+    after: Shown | None
+    cause: Cause | None
+    tokens: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``foldlog diff --json`` prints it."""
+        return {
+            "first": self.first,
+            "last": self.last,
+            "before": self.before.kind if self.before else None,
+            "after": self.after.kind if self.after else None,
+            "edit": self.cause.version if self.cause else None,
+            "rule": self.cause.rule if self.cause else None,
+            "reason": self.cause.reason if self.cause else None,
+            "tokens": self.tokens,
+        }
+
+
+def diff(before: View, after: View) -> list[Change]:
+    """What changed between two views of one session, in the order of versions.
+
+    Ranges that show nothing of their own in either view (settings, requests, the edits themselves)
+    are left out.
+    """
+    return [
+        _change(before, after, old, new)
+        for old, new in _parts(before, after)
+        if (old and old.shown) != (new and new.shown) and _is_seen(before, after, old, new)
+    ]
+
+
+def _parts(before: View, after: View) -> Iterator[tuple[Piece | None, Piece | None]]:
+    """Both views cut at each other's pieces: the part of each at the same range."""
+    olds, news = _finder(before), _finder(after)
+    pieces = (*before.pieces, *after.pieces)
+    cuts = sorted({p.first for p in pieces} | {p.last + 1 for p in pieces})
+    for first, beyond in pairwise(cuts):
+        yield olds(first, beyond - 1), news(first, beyond - 1)
+
+
+def _finder(view: View) -> Callable[[int, int], Piece | None]:
+    pieces = sorted(view.pieces, key=lambda piece: piece.first)
+
+    def part(first: int, last: int) -> Piece | None:
+        at = bisect_right(pieces, first, key=lambda piece: piece.first) - 1
+        if at < 0 or pieces[at].last < last:
+            return None
+        return replace(pieces[at], first=first, last=last)
+
+    return part
+
+
+def _is_seen(before: View, after: View, old: Piece | None, new: Piece | None) -> bool:
+    view, part = (before, old) if old else (after, new)
+    assert part is not None
+    return any(event.type in SEEN for event in view.events(replace(part, shown=WHOLE)))
+
+
+def _change(before: View, after: View, old: Piece | None, new: Piece | None) -> Change:
+    part = old or new
+    assert part is not None
+    saved = (piece_tokens(before, old) if old else 0) - (piece_tokens(after, new) if new else 0)
+    return Change(
+        first=part.first,
+        last=part.last,
+        before=old.shown if old else None,
+        after=new.shown if new else None,
+        cause=_cause(before, after, old, new),
+        tokens=saved,
+    )
+
+
+def _cause(before: View, after: View, old: Piece | None, new: Piece | None) -> Cause | None:
+    """What made the change: an edit of the later view; else what took the earlier one's away."""
+    if new and new.edit is not None:
+        return cause_of(after, new.edit, new.shown)
+    if old is None:
+        return None
+    gone = old.first if new is None else old.edit
+    move = after.left_by(gone) if gone is not None else None
+    if move is not None:
+        return moved_by(after, move)
+    return cause_of(before, old.edit, old.shown) if old.edit is not None else None

@@ -1,0 +1,60 @@
+"""Rules of roles: who speaks first, who last, and that turns alternate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from foldlog.eventstore.events import Json
+from foldlog.projections.render.api_rules.conversation import Conversation, Violation
+from foldlog.projections.wire.blocks import SERVER_CALLS, is_server_result
+from foldlog.projections.wire.models import model_version
+
+NO_PREFILL = (4, 6)
+"""From this version on models refuse a final assistant message."""
+
+
+def first_is_user(conversation: Conversation) -> Iterator[Violation]:
+    """The first message is the user's, or an assistant's that begins with a compaction block."""
+    for message in conversation.messages[:1]:
+        compacted = message.blocks and message.blocks[0].get("type") == "compaction"
+        if message.role != "user" and not (message.role == "assistant" and compacted):
+            yield Violation("first_is_user", 0, f"the first message is of role {message.role!r}")
+
+
+def roles_alternate(conversation: Conversation) -> Iterator[Violation]:
+    """No two messages of one role in a row.
+
+    The API would merge them itself; a rendered view has them merged, so an index names one turn.
+    """
+    for before, message in pairwise(conversation.messages):
+        if message.role == before.role:
+            yield Violation(
+                "roles_alternate", message.index, f"two {message.role!r} messages in a row"
+            )
+
+
+def no_prefill(conversation: Conversation) -> Iterator[Violation]:
+    """Newer models refuse a final assistant message, older ones one that ends in white space.
+
+    A reply that paused for a server tool goes back as it is, to any model.
+    """
+    version = model_version(conversation.model)
+    for message in conversation.messages[-1:]:
+        if version is None or message.role != "assistant":
+            return
+        last = message.blocks[-1] if message.blocks else {}
+        words = last.get("text")
+        if version >= NO_PREFILL and not _pauses(last):
+            problem = "this model takes no final assistant message"
+        elif isinstance(words, str) and words != words.rstrip():
+            problem = "the final assistant message ends in white space"
+        else:
+            return
+        yield Violation("no_prefill", message.index, problem)
+
+
+def _pauses(last: Mapping[str, Json]) -> bool:
+    """Whether a reply with this last block may be one that paused for a server tool."""
+    type = str(last.get("type"))
+    return type in SERVER_CALLS or is_server_result(type)

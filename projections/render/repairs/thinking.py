@@ -1,0 +1,68 @@
+"""Repairs of what only one model can read: thinking is signed by the model that wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from foldlog.eventstore.events import Json
+from foldlog.projections.render.items import Item
+from foldlog.projections.render.repairs.repair import Mending
+from foldlog.projections.wire.blocks import THINKING, kind
+from foldlog.projections.wire.models import family
+
+
+def newest_model(items: Iterable[Item]) -> str | None:
+    """The model of the newest reply; names in ``<>`` are no models, a harness wrote those."""
+    models = (item.model for item in reversed(list(items)))
+    return next((model for model in models if model and not model.startswith("<")), None)
+
+
+def foreign_thinking(items: list[Item], mending: Mending) -> list[Item]:
+    """Leave out thinking, redacted too, that another model than the request's wrote."""
+    if mending.model is None or not mending.in_replies & THINKING:
+        return items
+    wanted = family(mending.model)
+
+    def foreign(item: Item, block: Json) -> bool:
+        if kind(block) not in THINKING:
+            return False
+        writer = _writer(item, block)
+        return writer is not None and family(writer) != wanted
+
+    return mending.without(items, foreign, "foreign_thinking", role="assistant")
+
+
+def unsigned_thinking(items: list[Item], mending: Mending) -> list[Item]:
+    """Leave out thinking without a signature: its stream broke off, or another API gave it."""
+    if "thinking" not in mending.in_replies:
+        return items
+
+    def unsigned(_: Item, block: Json) -> bool:
+        return kind(block) == "thinking" and not block.get("signature")
+
+    return mending.without(items, unsigned, "unsigned_thinking", role="assistant")
+
+
+def fallback(items: list[Item], mending: Mending) -> list[Item]:
+    """Leave out the blocks that mark where a model that refused gave way to another one.
+
+    Only requests with the same beta may hold them.
+    """
+    if "fallback" not in mending.in_replies:
+        return items
+
+    def marks(_: Item, block: Json) -> bool:
+        return kind(block) == "fallback"
+
+    return mending.without(items, marks, "fallback", role="assistant")
+
+
+def _writer(item: Item, block: Json) -> str | None:
+    """The model that wrote a block: before a fallback block it is the one that declined."""
+    content = item.content
+    at = next(i for i, other in enumerate(content) if other is block)
+    for later in content[at:]:
+        if kind(later) == "fallback" and isinstance(later, dict):
+            declined = later.get("from")
+            return declined.get("model") if isinstance(declined, dict) else item.model
+    return item.model

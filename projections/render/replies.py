@@ -1,0 +1,167 @@
+"""Replies: the assistant events that are one message, and the calls that they left open.
+
+A harness that writes block by block, or a stream that broke off and went on, records one reply as
+several events with one message id. They are one message to the API, so they stand together, with
+the results that came between them behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from foldlog.eventstore.events import Json
+from foldlog.projections.render.items import Item
+from foldlog.projections.wire.blocks import (
+    CALL,
+    CALLS,
+    blocks,
+    call_id,
+    is_compaction,
+    is_server_result,
+    kind,
+)
+
+BETWEEN = frozenset({"result", "attachment"})
+"""The kinds of items that may stand between the parts of one reply, and behind an open call."""
+
+
+class Call(NamedTuple):
+    """A call that has no result.
+
+    Attributes:
+        version: The event that made it.
+        id: Its id.
+        block: The block that made it: ``tool_use``, or the call of a server tool.
+    """
+
+    version: int
+    id: str
+    block: Json
+
+    @property
+    def name(self) -> str:
+        """The tool that was called."""
+        return str(self.block.get("name"))
+
+
+def joined(items: list[Item]) -> list[Item]:
+    """Bring the parts of each reply together, where its first part stands.
+
+    Between two parts may stand results, attachments, and replies of agents that ran beside it;
+    behind anything that the user said, the same id begins another message.
+    """
+    groups: list[list[Item]] = []
+    replies: dict[str, list[Item]] = {}
+    for item in items:
+        group = replies.get(item.reply) if item.reply else None
+        if group is not None:
+            group.append(item)
+            continue
+        groups.append([item])
+        if item.reply:
+            replies[item.reply] = groups[-1]
+        elif _closes(item):
+            replies.clear()
+    return [item for group in groups for item in group]
+
+
+def spans(items: list[Item]) -> Iterator[tuple[int, int]]:
+    """Where each reply stands in items that are joined: from, to (excluded)."""
+    at = 0
+    while at < len(items):
+        start, reply = at, items[at].reply
+        at += 1
+        if items[start].role == "assistant":
+            while reply and at < len(items) and items[at].reply == reply:
+                at += 1
+            yield start, at
+
+
+def waiting(items: list[Item]) -> list[Call]:
+    """The calls of the newest reply that wait for their results, in items that are joined.
+
+    Once the user has spoken behind it, or another reply has followed, a call waits no more: it was
+    never answered. Calls of server tools are among them; the API answers those, while nothing but
+    results stands behind. What stands before a compaction block is not shown: it waits for nothing.
+    """
+    reply, before = _newest_reply(items)
+    behind = items[len(before) + len(reply) :]
+    kinds = {CALL} if any(item.kind != "result" for item in behind) else CALLS
+    calls = {
+        call: Call(item.version, call, block)
+        for item, block in _backwards(reply)
+        if kind(block) in kinds and (call := call_id(block))
+    }
+    if not calls:
+        return []
+    answered = {call_id(block) for item in items for block in results(item)}
+    called = {call_id(block) for item in before for block in calls_of(item)}
+    return [call for call in reversed(calls.values()) if call.id not in answered | called]
+
+
+def calls_of(item: Item) -> list[Json]:
+    """The calls that an assistant item makes."""
+    if item.role != "assistant" or isinstance(item.content, str):
+        return []
+    return [block for block in item.content if kind(block) in CALLS]
+
+
+def results(item: Item) -> list[Json]:
+    """The results that an item holds: its own, or those of server tools in a reply."""
+    if item.kind == "result":
+        return blocks(item.content)
+    if item.role != "assistant" or isinstance(item.content, str):
+        return []
+    return [block for block in item.content if is_server_result(kind(block))]
+
+
+def _backwards(reply: list[Item]) -> Iterator[tuple[Item, Json]]:
+    """The blocks of a reply from the last one, as far as a compaction block."""
+    for item in reversed(reply):
+        for block in reversed(blocks(item.content)):
+            if is_compaction(block):
+                return
+            yield item, block
+
+
+def _newest_reply(items: list[Item]) -> tuple[list[Item], list[Item]]:
+    """The newest reply, empty if the user spoke behind it; and what stands before it."""
+    end = len(items)
+    while end and items[end - 1].role != "assistant":
+        if _closes(items[end - 1]):
+            return [], items
+        end -= 1
+    start = end
+    while start and items[start - 1].role == "assistant":
+        if items[start - 1].reply != items[end - 1].reply:
+            break
+        start -= 1
+    return items[start:end], items[:start]
+
+
+def _closes(item: Item) -> bool:
+    return item.role == "user" and item.kind not in BETWEEN
+
+
+INTERRUPTED = (
+    "[Tool call interrupted: the session ended before this call's result was recorded."
+    " The outcome is unknown: it may have run in part or in full.]"
+)
+
+
+def interrupted(call: Json) -> dict[str, Any]:
+    """The data of the ``tool.result`` that closes a call as interrupted.
+
+    Args:
+        call: The ``tool_use`` block. The name of its toolset, if it has one, is echoed, as the API
+            demands.
+    """
+    echoed = {"toolset_name": call["toolset_name"]} if call.get("toolset_name") else {}
+    return {
+        "tool_use_id": call_id(call),
+        "content": INTERRUPTED,
+        "is_error": True,
+        **echoed,
+        "synthesized": True,
+    }

@@ -1,0 +1,176 @@
+"""One compaction's attempts: spend, ask, judge, and once more with a reminder.
+
+Each attempt is recorded before the call, in an append of its own. So it is spent whatever happens:
+a crash in the middle of a call cannot give it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foldlog.eventstore.events import Event, EventDraft
+from foldlog.projections.compaction.decision import Summarize
+from foldlog.projections.summaries import acceptance
+from foldlog.projections.summaries.failure import ANSWERABLE, Reason, SummaryFailed
+from foldlog.projections.summaries.ledger import Ledger
+from foldlog.projections.summaries.task import Summarizer, SummaryReply, SummaryTask
+
+Record = Callable[[EventDraft], Event]
+"""Appends one draft; ``lambda draft: session.append(draft)[0]``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How often somebody may be asked.
+
+    Attributes:
+        attempts: By one summarizer in one turn of the user; None for any number.
+        model_calls: Requests to models in one turn, by all of them; None for any number.
+        breaker: Failures in a row after which nobody is asked any more; None for never.
+        turn: The version of what the user said last.
+        manual: A person asked for the compaction: the breaker is ignored.
+        trigger: Why it is made, as it is recorded.
+    """
+
+    attempts: int | None = 2
+    model_calls: int | None = None
+    breaker: int | None = 3
+    turn: int = 0
+    manual: bool = False
+    trigger: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A reply that may stand for its ranges; it is not recorded yet.
+
+    Attributes:
+        reply: The reply.
+        attempt: The version of its ``summary.requested``.
+        by: Who made it.
+    """
+
+    reply: SummaryReply
+    attempt: int
+    by: str
+
+    def written(self, asked: Summarize) -> EventDraft:
+        """The ``summary.written`` of it, in the frame that was asked for.
+
+        The API's own block has no frame: it is sent back as it came.
+        """
+        told = {**self.reply.fields(), "by": self.by, "attempt": self.attempt}
+        if self.reply.block is None:
+            return asked.written(self.reply.text, **told)
+        covers = [list(part) for part in asked.ranges]
+        data = {"content": [self.reply.block], "covers": covers, **told}
+        return EventDraft("summary.written", data)
+
+    def failed(self, reason: Reason, problem: str) -> EventDraft:
+        """The ``summary.failed`` of it, where the view that it would make is not taken."""
+        return _failed(self.attempt, self.by, SummaryFailed(reason, problem, **self.reply.fields()))
+
+
+def attempt(
+    task: SummaryTask,
+    summarizer: Summarizer,
+    record: Record,
+    known: Ledger,
+    limits: Limits,
+) -> Accepted:
+    """Ask for a summary until one is accepted: at most twice, and within the limits.
+
+    Args:
+        record: Called before each call, and after each failure.
+        known: The ledger as the log has it.
+
+    Raises:
+        SummaryFailed: No summary was accepted. All that was tried is recorded; that nothing was
+            tried is recorded once a turn.
+    """
+    reminder: SummaryFailed | None = None
+    while True:
+        try:
+            _may_ask(summarizer, known, limits)
+        except SummaryFailed as refusal:
+            if reminder is not None:
+                raise reminder from None
+            if known.skipped <= limits.turn:
+                record(_failed(None, summarizer.name, refusal))
+            raise
+        task = replace(task, requests=_left(known, limits))
+        requested = record(_requested(task, summarizer, limits))
+        known = known.then(requested)
+        try:
+            reply = _judged(task, summarizer)
+        except SummaryFailed as failure:
+            known = known.then(record(_failed(requested.version, summarizer.name, failure)))
+            if reminder is not None or failure.reason not in ANSWERABLE or not _listens(summarizer):
+                raise
+            reminder, task = failure, replace(task, reminder=failure.problem)
+        else:
+            return Accepted(reply, requested.version, summarizer.name)
+
+
+def _may_ask(summarizer: Summarizer, known: Ledger, limits: Limits) -> None:
+    """Refuse to ask where the breaker is open or the turn's attempts are spent."""
+    if summarizer.asks_model and not limits.manual and known.is_broken(limits.breaker):
+        raise SummaryFailed(
+            "breaker_open",
+            f"{known.failures} attempts in a row came to nothing, so no model is asked any more."
+            " Compact by hand (`foldlog compact`) to close the breaker.",
+        )
+    left = _left(known, limits)
+    if summarizer.asks_model and left is not None and left < 1:
+        problem = f"all {limits.model_calls} requests to models of this turn are spent."
+        raise SummaryFailed("attempts_spent", problem)
+    spent = known.spent(summarizer.name, limits.turn)
+    if limits.attempts is not None and spent >= limits.attempts:
+        raise SummaryFailed(
+            "attempts_spent",
+            f"all {limits.attempts} attempts of this turn by {summarizer.name} are spent.",
+        )
+
+
+def _left(known: Ledger, limits: Limits) -> int | None:
+    """How many requests may still be made in this turn."""
+    if limits.model_calls is None:
+        return None
+    return limits.model_calls - known.requests(limits.turn)
+
+
+def _judged(task: SummaryTask, summarizer: Summarizer) -> SummaryReply:
+    """The reply, if it is accepted; whatever a summarizer raises becomes a typed failure."""
+    try:
+        reply = summarizer.summarize(task)
+        acceptance.check(reply, task)
+    except SummaryFailed:
+        raise
+    except Exception as error:
+        problem = f"the summarizer broke: {type(error).__name__}: {error}"
+        raise SummaryFailed("error", problem) from error
+    return reply
+
+
+def _listens(summarizer: Summarizer) -> bool:
+    """Whether a reminder can change what comes back."""
+    return summarizer.asks_model
+
+
+def _requested(task: SummaryTask, summarizer: Summarizer, limits: Limits) -> EventDraft:
+    data: dict[str, Any] = {
+        "covers": [list(part) for part in task.ranges],
+        "by": summarizer.name,
+        "prompt": task.prompt.id if summarizer.asks_model else None,
+        "trigger": limits.trigger,
+        "reminder": task.reminder,
+    }
+    return EventDraft("summary.requested", {k: v for k, v in data.items() if v is not None})
+
+
+def _failed(attempt: int | None, by: str, failure: SummaryFailed) -> EventDraft:
+    data = {"attempt": attempt, "by": by, "reason": failure.reason, "problem": failure.problem}
+    told = {**failure.details, **data}
+    return EventDraft("summary.failed", {k: v for k, v in told.items() if v is not None})

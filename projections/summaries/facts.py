@@ -1,0 +1,172 @@
+"""What the log tells of a stretch of a session, without judgement.
+
+Read in one pass: of what may be large, only as much is kept as a digest can show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from foldlog.eventstore.events import Event, Json
+from foldlog.projections.summaries.task import SummaryTask, said
+from foldlog.projections.tokens.truncate import one_line
+from foldlog.projections.view.address import Handle
+from foldlog.projections.wire.blocks import content_of, plain_text
+from foldlog.projections.wire.tool_calls import Call, Calls, How, touch
+
+LINE = 400
+"""The most characters of one message, command or error. Chosen: two sentences, or an error with
+its place."""
+
+REPLIES = 20
+"""How many of the agent's newest texts are kept. Chosen: more than any digest has room for."""
+
+
+class Facts:
+    """What the log tells of a task's ranges.
+
+    Attributes:
+        commands: What ran in a shell, and what came of it, by the id of the call.
+        failures: The calls that failed, and what they said, by the id of the call.
+        files: What was done to each file, the one touched last at the end.
+        replies: What the agent said, the newest texts, on a line each.
+    """
+
+    def __init__(self, task: SummaryTask) -> None:
+        self._task = task
+        self._spoken: list[str] = []
+        self._ends: tuple[int, int] | None = None
+        self.commands: dict[str, tuple[str, str]] = {}
+        self.failures: dict[str, tuple[str, str]] = {}
+        self.files: dict[str, set[How]] = {}
+        self.replies: deque[str] = deque(maxlen=REPLIES)
+        made = Calls()
+        for event in task.events():
+            self._read(event)
+            for call in made.add(event):
+                self._did(call)
+        for call in made.open():
+            self._did(call)
+
+    def _read(self, event: Event) -> None:
+        first, _ = self._ends or (event.version, event.version)
+        self._ends = first, event.version
+        if event.type == "message.user":
+            self._spoken.append(said(event))
+        elif event.type == "message.assistant":
+            words = one_line(plain_text(content_of(event.data.get("content"))), LINE)
+            if words:
+                self.replies.append(words)
+
+    def _did(self, call: Call) -> None:
+        if call.command:
+            self.commands[call.id] = one_line(call.command, LINE // 2), _outcome(call)
+        if call.failed:
+            self.failures[call.id] = _about(call), one_line(call.text, LINE)
+        else:
+            self.failures.pop(call.id, None)
+        touch(self.files, call)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said and nothing was done."""
+        return not (self.spoken or self.replies or self.commands or self.failures or self.files)
+
+    @cached_property
+    def spoken(self) -> list[Said]:
+        """What the user said and did not replace, in order."""
+        return current(self._spoken)
+
+    @cached_property
+    def asked(self) -> list[Said]:
+        """What the user said on the lineage: where it all stays verbatim, it is the goal still."""
+        return current(self._task.spoken())
+
+    @property
+    def earlier(self) -> str:
+        """What a model wrote of the time before; a digest of it is made anew from the log."""
+        first = next((item for item in self._task.items if item.kind == "summary"), None)
+        prompt = str(first.event.data.get("prompt")) if first and first.event else ""
+        return "" if prompt.startswith("digest@") else (self._task.previous or "")
+
+    @property
+    def handles(self) -> list[str]:
+        """What leads to the first and the last of the events."""
+        session = self._task.view.session
+        return [str(Handle(session, version)) for version in dict.fromkeys(self._ends or ())]
+
+    def state(self, key: str) -> Json:
+        """The host's state under a key."""
+        return self._task.view.state(key)
+
+
+def _outcome(call: Call) -> str:
+    if call.answered is None:
+        return "no result"
+    return f"failed: {one_line(call.text, LINE // 4)}" if call.failed else "done"
+
+
+def _about(call: Call) -> str:
+    """A call on one line: the tool, and the command or the first text among its arguments."""
+    texts = (value for value in call.input.values() if isinstance(value, str))
+    return f"{call.name} `{one_line(call.command or next(texts, ''), LINE // 4)}`"
+
+
+_BINDING = re.compile(
+    r"\b(?:never|always|must|mustn't|only|don't|do not|cannot|can't|should|shall|without|unless"
+    r"|until|before|instead|not|no longer|prefers?|wants?|needs?|requires?|rule|constraint"
+    r"|forbidden|deadline|budget|limit|cap|approv\w+|consent|confirm\w*|secret|private|remember"
+    r"|important|goal|task|next|fix|decided?|use|keep|avoid|stop|question|awaiting)\b"
+    r"|不要|不能|不得|必须|禁止|只能|务必|请勿|目标|必要|してください|禁止",
+    re.I,
+)
+_EXACT = re.compile(r"\S*\d\S*|https?://\S+|\S*/\S+|`[^`]+`|\b[A-Z]{2,}\b|\b\w+_\w+\b")
+_LABEL = re.compile(r"^\W*(?:[A-Z][A-Z _-]{2,}:|(?i:note|remember|important|rule)\b)", re.MULTILINE)
+_NUMBER = re.compile(r"(?<!\w)[$€£¥]?\d[\d.,:/-]*%?(?!\w)")
+_WORD = re.compile(r"\w+")
+
+BINDING, EXACT, LABEL, MOST = 2, 1, 3, 6
+"""What a binding word, an exact value and a label (``RULE: …``) weigh, and how many of each count.
+Chosen: a demand outweighs any mention of a value."""
+
+
+class Said(NamedTuple):
+    """A message of the user.
+
+    Attributes:
+        order: Its place among them.
+        text: What was said.
+    """
+
+    order: int
+    text: str
+
+
+def weight(text: str) -> int:
+    """How much a message binds what comes after it."""
+    binding = {found.group().casefold() for found in _BINDING.finditer(text)}
+    exact = set(_EXACT.findall(text))
+    label = LABEL if _LABEL.search(text) else 0
+    return label + BINDING * min(len(binding), MOST) + EXACT * min(len(exact), MOST)
+
+
+def current(texts: Iterable[str]) -> list[Said]:
+    """The messages that were not replaced by a later one, in order; repeated ones count once."""
+    newest: dict[frozenset[str], Said] = {}
+    for order, text in enumerate(texts):
+        if text.strip():
+            newest[_shape(text)] = Said(order, text)
+    return sorted(newest.values())
+
+
+def _shape(text: str) -> frozenset[str]:
+    """The words of a message without its numbers: these may be changed later on.
+
+    Names with digits in them are words: a rule about ``t1`` does not replace one about ``t2``.
+    """
+    words = frozenset(word.casefold() for word in _WORD.findall(_NUMBER.sub(" ", text)))
+    return words if len(words) >= 3 else frozenset({text.strip()})

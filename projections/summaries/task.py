@@ -1,0 +1,264 @@
+"""What a summarizer is given, and what it gives back.
+
+A task is data: the conversation that is to become a text, and what the text is for. A reply is what
+came back, before anybody has judged it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+from foldlog.eventstore.events import Event, Json
+from foldlog.projections.compaction.decision import Summarize
+from foldlog.projections.render.items import Item, items_of
+from foldlog.projections.summaries.prompts import Prompt, prompt, prompts, unwrap
+from foldlog.projections.tokens.estimate import estimate
+from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.pieces import Piece
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import RESULT, content_of, kind, plain_text
+
+
+@dataclass(frozen=True)
+class SummaryTask:
+    """A stretch of a conversation that is to become a summary.
+
+    Attributes:
+        view: The view that it is seen in.
+        ranges: The versions that the summary will stand for.
+        prompt: How a model is asked.
+        items: What is summarized, as it is shown, in order.
+        before: What stands before it and stays.
+        replaces: The estimated tokens of what the summary will stand for.
+        previous: The text of the summary that this one carries on; the items hold it too.
+        sections: The headings that it is asked for; the prompt's own where these are empty.
+        required: The headings without which it is refused.
+        instructions: What a person or a hook wants it to keep in mind.
+        max_tokens: The most tokens of the reply.
+        at_most: The most tokens of the text; None for no bound but that of being smaller.
+        review: Whether a second request reads the first reply again.
+        input_chars: How many characters of the input's beginning and end a model is given; None
+            for all.
+        requests: The most requests to a model that it may take; None for what the prompt allows.
+        reminder: What was wrong with the last reply, where this is the second try.
+        dropped: How many of the oldest rounds were left out of the items.
+    """
+
+    view: View
+    ranges: tuple[Range, ...]
+    prompt: Prompt
+    items: tuple[Item, ...]
+    before: tuple[Item, ...] = ()
+    replaces: int = 0
+    previous: str | None = None
+    sections: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    instructions: tuple[str, ...] = ()
+    max_tokens: int = 2_000
+    at_most: int | None = None
+    review: bool = False
+    input_chars: tuple[int, int] | None = None
+    requests: int | None = None
+    reminder: str | None = None
+    dropped: int = 0
+
+    @classmethod
+    def of(cls, view: View, ranges: Sequence[Range], prompt: Prompt, **more: Any) -> SummaryTask:
+        """The task of summarizing ranges of a view.
+
+        Args:
+            more: Further fields.
+        """
+        seen = stretch(view, ranges)
+        earlier = [item.event for item in seen.items if item.kind == "summary" and item.event]
+        task = cls(
+            view,
+            tuple(ranges),
+            prompt,
+            seen.items,
+            seen.before,
+            sum(estimate(item.content) for item in seen.items),
+            written_text(earlier[-1]) if earlier else None,
+            max_tokens=prompt.max_tokens,
+        )
+        return replace(task, **more)
+
+    @classmethod
+    def asked(cls, view: View, asked: Summarize, **more: Any) -> SummaryTask:
+        """The task that a rule asks for.
+
+        Args:
+            view: The view as the free edits of the plan leave it.
+            more: Further fields: instructions of hooks are added to those of the person.
+        """
+        instructions = (asked.instructions,) if asked.instructions else ()
+        return cls.of(
+            view,
+            asked.ranges,
+            _prompt(view, asked),
+            sections=asked.sections,
+            required=asked.sections,
+            max_tokens=asked.max_tokens,
+            input_chars=asked.input_chars,
+            review=asked.review,
+            **{**more, "instructions": (*instructions, *more.get("instructions", ()))},
+        )
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings that it is asked for."""
+        return self.sections or tuple(section.name for section in self.prompt.sections)
+
+    def events(self) -> Iterator[Event]:
+        """What happened in the ranges, as it happened, compacted since or not."""
+        return happened(self.view, self.ranges)
+
+    def spoken(self) -> Iterator[str]:
+        """All that the user said on the lineage, up to the version of the view."""
+        for event in happened(self.view, self.view.lineage):
+            if event.type == "message.user":
+                yield said(event)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryReply:
+    """What a summarizer gave back.
+
+    Attributes:
+        text: The summary: drafts are thrown away, tags unwrapped.
+        raw: The reply as it came.
+        model: Who wrote it; None for nobody.
+        usage: What it cost, as the API counted.
+        stop_reason: Why the reply ended.
+        prompt: The id of the prompt.
+        calls: The tools that it tried to call.
+        block: What is shown in place of the text: the API's own compaction block, as it came.
+        dropped: How many of the oldest rounds were left out of the input.
+        requests: How many requests it took.
+    """
+
+    text: str
+    raw: Json = None
+    model: str | None = None
+    usage: Json = None
+    stop_reason: str | None = None
+    prompt: str | None = None
+    calls: tuple[str, ...] = ()
+    block: Json = None
+    dropped: int = 0
+    requests: int = 0
+
+    def fields(self) -> dict[str, Json]:
+        """What the log tells of it, beside the text."""
+        known = {
+            "raw": self.raw,
+            "model": self.model,
+            "usage": self.usage,
+            "stop_reason": self.stop_reason,
+            "prompt": self.prompt,
+            "dropped": self.dropped or None,
+            "requests": self.requests or None,
+        }
+        return {key: value for key, value in known.items() if value is not None}
+
+
+class Summarizer(Protocol):
+    """Makes a text of a conversation."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the log: ``anthropic``, ``api``, ``file``, ``digest``."""
+        ...
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether it calls a model: then the circuit breaker is about it."""
+        ...
+
+    def summarize(self, task: SummaryTask) -> SummaryReply:
+        """The summary of a task.
+
+        Raises:
+            SummaryFailed: It could not be made; the error names the reason.
+        """
+        ...
+
+
+def _prompt(view: View, asked: Summarize) -> Prompt:
+    """The prompt that is named; where the beginning stays, the one for the recent part, if any."""
+    recent = f"{asked.prompt}-recent"
+    if recent in prompts() and stretch(view, asked.ranges).before:
+        return prompt(recent)
+    return prompt(asked.prompt)
+
+
+def written_text(event: Event) -> str:
+    """The text of a ``summary.written``, without the frame that it is shown in where it can be.
+
+    A frame tells what the user wanted then, which a later summary must not carry on.
+    """
+    raw, name = event.data.get("raw"), str(event.data.get("prompt")).partition("@")[0]
+    if isinstance(raw, str):
+        return unwrap(raw, prompt(name)) if name in prompts() else raw
+    return plain_text(content_of(event.data.get("content") or event.data.get("text")))
+
+
+def said(event: Event) -> str:
+    """What the user said in a message: its text, results in it left out."""
+    content = content_of(event.data.get("content"))
+    if isinstance(content, str):
+        return content
+    return plain_text([block for block in content if kind(block) != RESULT])
+
+
+class Stretch(NamedTuple):
+    """What is seen of some ranges of a view.
+
+    Attributes:
+        items: What is seen of them, in order. A summary or a marker that stands for a part of them
+            is seen once.
+        before: What is seen before the first of them.
+    """
+
+    items: tuple[Item, ...]
+    before: tuple[Item, ...]
+
+
+def stretch(view: View, ranges: Sequence[Range]) -> Stretch:
+    """What is seen of ranges of a view."""
+    inside: list[Item] = []
+    before: list[Item] = []
+    standing: set[object] = set()
+    for piece, covered in _parts(view, ranges):
+        if piece.stand_in is not None and piece.stand_in in standing:
+            continue
+        standing.add(piece.stand_in)
+        if covered:
+            inside.extend(items_of(view, piece))
+        elif not inside:
+            before.extend(items_of(view, piece))
+    return Stretch(tuple(inside), tuple(before))
+
+
+def happened(view: View, ranges: Sequence[Range]) -> Iterator[Event]:
+    """The events of ranges of the lineage, as they happened, however they are shown."""
+    for first, last in ranges:
+        yield from view.load(view.layout.lineage.within(first, last))
+
+
+def _parts(view: View, ranges: Sequence[Range]) -> Iterator[tuple[Piece, bool]]:
+    """The pieces, cut where the ranges begin and end: each part, and whether it is in them."""
+    for piece in view.pieces:
+        at = piece.first
+        for first, last in sorted(ranges):
+            low, high = max(at, first), min(piece.last, last)
+            if low > high:
+                continue
+            if at < low:
+                yield Piece(at, low - 1, piece.shown, piece.edit), False
+            yield Piece(low, high, piece.shown, piece.edit), True
+            at = high + 1
+        if at <= piece.last:
+            yield Piece(at, piece.last, piece.shown, piece.edit), False

@@ -1,0 +1,1 @@
+"""How large a request is and what it costs: estimates, the API's own counts, windows, prices."""

@@ -1,0 +1,218 @@
+"""The names of versions: a number, ``head``, a time, ``request:K``, ``edit:K`` and the like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from foldlog.eventstore import Event, EventStore, SessionNotFound, VersionNotFound
+from foldlog.projections.view.lineage import is_version
+from foldlog.projections.view.open import open_view
+from foldlog.projections.wire.blocks import objects
+
+NAMES = "a number, head, a time (2026-11-29T14:05), request:K, edit:K or before-compaction:K"
+
+COMPACTING = ("summary", "marker")
+"""The ways of showing that make an append of edits a compaction."""
+
+RESTORED = ("attachment.added", "state.set", "snapshot.taken")
+"""What an append may hold behind its edits: what was put before the model again."""
+
+
+def resolve(store: EventStore, session: str, name: int | str) -> int:
+    """The version that a name stands for.
+
+    * ``head``: the newest view, so the last version;
+    * a time, in UTC where it names no zone: what stood there then, by when things happened;
+    * ``request:K``: the view of the K-th request on the lineage; where none was recorded, what
+      stood before the K-th new assistant message;
+    * ``edit:K``: just after the K-th append with edits;
+    * ``before-compaction:K``: just before the K-th append that holds a summary or a marker.
+
+    K counts from 1, negative from the end. Appends are counted in the whole log, so that a rewind
+    does not rename them.
+
+    Raises:
+        SessionNotFound: There is no such session.
+        VersionNotFound: The name stands for nothing; the error says what there is.
+    """
+    last = store.last(session)
+    if not last:
+        raise SessionNotFound(
+            f"no session is called {session!r}. `foldlog sessions` lists what there is."
+        )
+    text = str(name).strip()
+    if re.fullmatch(r"-?[0-9]{1,18}", text):
+        return _numbered(session, int(text), last)
+    if text == "head":
+        return last
+    kind, _, count = text.partition(":")
+    if kind in _KINDS:
+        return _counted(session, kind, count, _KINDS[kind](store, session))
+    return _timed(store, session, text)
+
+
+def _numbered(session: str, version: int, last: int) -> int:
+    if not 0 <= version <= last:
+        raise VersionNotFound(
+            f"session {session!r} has the versions 1 to {last}, not {version}. Use one of these."
+        )
+    return version
+
+
+def _counted(session: str, kind: str, count: str, found: Sequence[int]) -> int:
+    try:
+        number = int(count)
+    except ValueError:
+        number = 0
+    if 0 < abs(number) <= len(found):
+        return found[number - 1 if number > 0 else number]
+    there = f"{kind}:1 to {kind}:{len(found)}" if found else f"no {kind} at all"
+    raise VersionNotFound(
+        f"session {session!r} has {there}, not {kind}:{count}."
+        " Count from 1, or with negative numbers from the end."
+    )
+
+
+def _requests(store: EventStore, session: str) -> list[int]:
+    lineage = open_view(store, session).layout.lineage
+
+    def on_lineage(type: str) -> list[Event]:
+        events = [e for e in store.read(session, types=[type]) if e.version in lineage]
+        return sorted(events, key=lambda event: lineage.place(event.version) or 0)
+
+    requests = on_lineage("request.sent")
+    if requests:
+        return [_seen_by(request) for request in requests]
+    return [event.version - 1 for event in _new_messages(on_lineage("message.assistant"))]
+
+
+def _seen_by(request: Event) -> int:
+    view = request.data.get("view")
+    return view if is_version(view) and view < request.version else request.version - 1
+
+
+def _new_messages(events: Iterable[Event]) -> list[Event]:
+    """The first event of each assistant message; one without an id is a message of its own."""
+    first: dict[str | int, Event] = {}
+    for event in events:
+        name = event.data.get("id")
+        first.setdefault(name if isinstance(name, str) and name else event.version, event)
+    return list(first.values())
+
+
+def _edits(store: EventStore, session: str) -> list[int]:
+    return [_end_of(store, session, append[-1]) for append in _appends(store, session)]
+
+
+def _compactions(store: EventStore, session: str) -> list[int]:
+    return [append[0].version - 1 for append in _appends(store, session) if _compacts(append)]
+
+
+def _appends(store: EventStore, session: str) -> list[list[Event]]:
+    """The appends that hold edits, each as its edits and summaries.
+
+    Events of one append follow one another and have one time. An import appends much at once:
+    there, what does not follow directly is another compaction.
+    """
+    appends: list[list[Event]] = []
+    for event in store.read(session, types=["view.edited", "summary.written"]):
+        if appends and _follows(appends[-1][-1], event):
+            appends[-1].append(event)
+        else:
+            appends.append([event])
+    return [a for a in appends if any(event.type == "view.edited" for event in a)]
+
+
+def _follows(before: Event, event: Event) -> bool:
+    return event.version == before.version + 1 and event.at == before.at
+
+
+def _end_of(store: EventStore, session: str, edit: Event) -> int:
+    end = edit
+    for event in store.read(session, after=edit.version):
+        if event.type not in RESTORED or not _follows(end, event):
+            break
+        end = event
+    return end.version
+
+
+def _compacts(append: Iterable[Event]) -> bool:
+    entries = [entry for event in append for entry in objects(event.data.get("edits"))]
+    return any(entry.get("shown") in COMPACTING for entry in entries)
+
+
+_KINDS: dict[str, Callable[[EventStore, str], list[int]]] = {
+    "request": _requests,
+    "edit": _edits,
+    "before-compaction": _compactions,
+}
+
+
+def _timed(store: EventStore, session: str, text: str) -> int:
+    asked = moment(text)
+    if asked is None:
+        raise VersionNotFound(f"{text!r} is no name of a version. Use {NAMES}.")
+    times: dict[int, datetime] = {}
+    found = 0
+    for event in store.read(session):
+        of = event.meta.get("of")
+        source = times.get(of) if is_version(of) else None
+        when = source or moment(event.occurred) or moment(event.at)
+        if when is not None:
+            times[event.version] = when
+            found = event.version if when <= asked else found
+    if not found:
+        began = min(times.values()).isoformat(timespec="seconds")
+        raise VersionNotFound(
+            f"session {session!r} began at {began}; nothing stood there at {text}."
+            " Name a later time."
+        )
+    return found
+
+
+def moment(text: str) -> datetime | None:
+    """A time written as ISO 8601, in UTC where it names no zone; None for anything else."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+PREFIX = "foldlog:"
+_HANDLE = re.compile(
+    PREFIX + r"(?P<session>.+)/(?P<version>[^/#]+)(?:#(?P<block>[1-9][0-9]{,17}))?",
+    re.DOTALL,  # a session's id may hold any character but NUL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """The name of an event, or of one of its blocks.
+
+    Attributes:
+        session: The session, by any name that names one.
+        version: The version, by any name that names one.
+        block: Which block, from 1; None for the event.
+    """
+
+    session: str
+    version: int | str
+    block: int | None = None
+
+    def __str__(self) -> str:
+        """As it stands in a view."""
+        block = f"#{self.block}" if self.block else ""
+        return f"{PREFIX}{self.session}/{self.version}{block}"
+
+    @classmethod
+    def parse(cls, text: str) -> Handle | None:
+        """The handle that a text is; None for any other text."""
+        found = _HANDLE.fullmatch(text.strip())
+        if found is None:
+            return None
+        block = found["block"]
+        return cls(found["session"], found["version"], int(block) if block else None)

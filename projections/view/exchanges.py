@@ -1,0 +1,128 @@
+"""Exchanges: one assistant message with its calls and all their results. They are never split.
+
+What belongs together is found as bonds between two events: a result hangs on its call, a later part
+of a reply on its first part. An exchange is all that hangs together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from foldlog.eventstore.events import Event, Json
+from foldlog.projections.wire.blocks import CALL, RESULT, THINKING, kind
+
+ANSWERS = frozenset({"tool.result", "message.user"})
+"""The types of events that may answer calls; an imported user message may hold results too."""
+
+
+def exchanges(events: Sequence[Event]) -> list[list[int]]:
+    """The versions of each exchange of more than one event.
+
+    Args:
+        events: In the order of the conversation.
+    """
+    members: dict[int, list[int]] = {}
+    for earlier, later in (*bonds(events), *loop_bonds(events)):
+        exchange = members.setdefault(earlier, [earlier])
+        joining = members.get(later, [later])
+        if joining is not exchange:
+            exchange.extend(joining)
+            members.update(dict.fromkeys(joining, exchange))
+    return [members[version] for version in members if members[version][0] == version]
+
+
+def bonds(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
+    """Pairs of versions that belong together, the later one behind the earlier one.
+
+    A second call with a known id, a result without its call and a second real result belong to
+    nothing: none is rendered. Behind anything that a person said, a known message id begins another
+    message.
+    """
+    replies: dict[str, int] = {}
+    callers: dict[str, int] = {}
+    settled: set[str] = set()
+    for event in events:
+        if event.type == "message.assistant":
+            first = _first_part(event, replies)
+            if first != event.version:
+                yield first, event.version
+            for call in _calls(event):
+                callers.setdefault(call, event.version)
+        elif event.type in ANSWERS:
+            answered = _answered(event)
+            for call in answered:
+                if call in callers and call not in settled:
+                    yield callers[call], event.version
+            if not event.data.get("synthesized"):
+                settled.update(answered)
+            if not answered:
+                replies.clear()
+
+
+def loop_bonds(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
+    """The bonds of the newest tool loop: what does not begin with thinking hangs on what does.
+
+    Within a tool loop the API wants the thinking that opened it. Once a person speaks again the
+    loop is over, and its thinking may go.
+    """
+    thought, before = False, None
+    for event in events[_newest_turn(events) :]:
+        if event.type == "message.assistant":
+            thinks = _begins_with_thinking(event)
+            if thought and before and not thinks:
+                yield before, event.version
+            thought = thought or thinks
+            before = event.version
+
+
+def late_results(events: Iterable[Event]) -> Iterator[int]:
+    """The versions of real results whose calls had been closed as interrupted."""
+    closed: set[Json] = set()
+    for event in events:
+        if event.type == "tool.result":
+            call = event.data.get("tool_use_id")
+            if event.data.get("synthesized"):
+                closed.add(call)
+            elif call in closed:
+                yield event.version
+
+
+def _first_part(event: Event, replies: dict[str, int]) -> int:
+    message = event.data.get("id")
+    return replies.setdefault(message, event.version) if isinstance(message, str) else event.version
+
+
+def _newest_turn(events: Sequence[Event]) -> int:
+    """How many events stand before what follows the newest turn of a person."""
+    for at in range(len(events), 0, -1):
+        if events[at - 1].type == "message.user" and not _answered(events[at - 1]):
+            return at
+    return 0
+
+
+def _begins_with_thinking(event: Event) -> bool:
+    content = _blocks(event)
+    return bool(content) and kind(content[0]) in THINKING
+
+
+def _calls(event: Event) -> list[str]:
+    """The ids of the calls that an assistant message makes."""
+    called = [block["id"] for block in _blocks(event) if kind(block) == CALL and "id" in block]
+    return [call for call in called if isinstance(call, str)]
+
+
+def _answered(event: Event) -> list[str]:
+    """The ids of the calls that an event answers."""
+    results = [event.data] if event.type == "tool.result" else _results(event)
+    answered = (result.get("tool_use_id") for result in results)
+    return [call for call in answered if isinstance(call, str)]
+
+
+def _results(event: Event) -> list[Json]:
+    return [block for block in _blocks(event) if kind(block) == RESULT]
+
+
+def _blocks(event: Event) -> list[Json]:
+    """The content blocks of an event; none where its content is a text."""
+    content = event.data.get("content")
+    return content if isinstance(content, list) else []

@@ -1,0 +1,1 @@
+from tests.server.fixtures import api as api
