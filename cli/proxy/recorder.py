@@ -210,8 +210,7 @@ class Ticket:
 
     @property
     def managed(self) -> Body | None:
-        sent = self._outgoing.body
-        return None if sent is self._outgoing.asked else dict(sent)
+        return dict(self._outgoing.body) if self._outgoing.is_changed else None
 
     @property
     def betas(self) -> frozenset[str]:

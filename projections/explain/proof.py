@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from foldlog.eventstore import Event, FoldlogError, InvalidView
-from foldlog.projections.live.divergence import rebuilt
 from foldlog.projections.render.digest import digest
+from foldlog.projections.render.divergence import rebuilt
 from foldlog.projections.render.render import Open, render
 from foldlog.projections.view.edits import problems
 from foldlog.projections.view.lineage import is_version, joined

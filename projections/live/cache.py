@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from foldlog.eventstore.events import Event, Json
-from foldlog.projections.live.parts import Part, parts_of, signature
+from foldlog.projections.live.compared import Compared, parts_of, signature
 from foldlog.projections.live.reconcile import Entry, entries
 from foldlog.projections.render.items import items_from
 from foldlog.projections.view.lineage import Lineage, Range
@@ -77,13 +77,13 @@ class Cache:
     def __init__(self) -> None:
         self.newest_turn = 0
         self.windows: dict[str, int] = {}
-        self._list: list[tuple[Json, list[Part]]] = []
+        self._list: list[tuple[Json, list[Compared]]] = []
         self._current = Branch()
         self._left: dict[int, Branch] = {}
         self._replies: dict[str, int] | None = None
         self._answers: dict[object, dict[str, Json]] | None = None
 
-    def parts(self, messages: Sequence[Mapping[str, Any]]) -> list[Part]:
+    def parts(self, messages: Sequence[Mapping[str, Any]]) -> list[Compared]:
         """What a list says; messages that stood in the same place of the last one are known."""
         before = self._list
         self._list = [

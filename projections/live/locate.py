@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.live.cache import Branch, Cache
-from foldlog.projections.live.parts import Part, parts_in
+from foldlog.projections.live.compared import Compared, parts_in
 from foldlog.projections.live.reconcile import Agreement, Entry, agreement, entries
 from foldlog.projections.render.items import items
 from foldlog.projections.render.render import render
@@ -44,7 +44,7 @@ class Place:
         return [EventDraft("head.moved", {"to": self.to, **more})]
 
 
-def locate(cache: Cache, view: View, parts: Sequence[Part]) -> Place:
+def locate(cache: Cache, view: View, parts: Sequence[Compared]) -> Place:
     """Where a list parts from the log of a session.
 
     Args:
@@ -71,7 +71,7 @@ def locate(cache: Cache, view: View, parts: Sequence[Part]) -> Place:
     return Place(best, branch.lineage.before(best.parted) if best.parted else branch.lineage.tip)
 
 
-def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Part]) -> Place:
+def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Compared]) -> Place:
     """Where the messages behind a reply part from what the log holds behind it.
 
     Args:

@@ -1,109 +1,113 @@
-"""The view in a harness's request: its own settings and cache marks, and what the policy asks."""
+"""The view that a managed session sends: prepared under its policy, smaller after an overflow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from foldlog.eventstore.events import EventDraft, Json
-from foldlog.projections.compaction.bound_thinking import DROP_BLOCK, is_bound
-from foldlog.projections.compaction.decision import Ask
-from foldlog.projections.explain.proof import has_diverged
-from foldlog.projections.live.body import SETTINGS, Body, previous_reply
-from foldlog.projections.render.digest import MARK
+from foldlog.eventstore.errors import ContextError
+from foldlog.eventstore.events import EventDraft
+from foldlog.projections.compaction.moment import Given, Known
+from foldlog.projections.live.request import HarnessRequest
+from foldlog.projections.live.request_body import asked_for, drops_bound, with_view
 from foldlog.projections.render.items import items
-from foldlog.projections.view.lineage import is_version
+from foldlog.projections.render.render import render
+from foldlog.projections.summaries.overflow import STOPPED, Overflow
 from foldlog.projections.view.view import View
-from foldlog.projections.wire.blocks import THINKING, blocks, content_of, is_blank, kind
 
-ALWAYS = {"type": "adaptive"}
-"""The thinking of a request that says nothing of it, where thinking of old is asked about: a model
-that binds its thinking thinks whether it is told to or not."""
+if TYPE_CHECKING:
+    from foldlog.projections.session import Session
+    from foldlog.projections.summaries import Summarizer
 
 
-def with_view(body: Body, rendered: Mapping[str, Any]) -> dict[str, Any]:
-    """A harness's request with the view in the place of its messages, sent whole.
+class Managed:
+    """Makes the views and bodies that are sent in the place of a harness's own.
 
-    What a message thread leaves to the API, system prompt and tools too, comes from the view.
+    Args:
+        session: The session.
+        policy, summarizer, known: As for ``Recording``.
+        windows: The windows in tokens that the API reported, by model; what is learned is added.
     """
-    made = {key: value for key, value in body.items() if key != "thread"}
-    if previous_reply(body):
-        held = {key: rendered[key] for key in SETTINGS if rendered[key] is not None}
-        made = {**held, **made}
-    made["messages"] = marked(rendered["messages"], body["messages"])
-    return made
 
+    def __init__(
+        self,
+        session: Session,
+        policy: Given,
+        summarizer: Summarizer | str,
+        windows: dict[str, int],
+        known: Known,
+    ) -> None:
+        self._session = session
+        self._policy = policy
+        self._summarizer = summarizer
+        self._windows = windows
+        self._given = known
 
-def asked_for(
-    ask: Ask | None, body: Body, betas: frozenset[str]
-) -> tuple[dict[str, Any], frozenset[str]]:
-    """A request that asks for it, and the beta names that it needs beside its own.
+    def view(self, request: HarnessRequest) -> View:
+        """Return the view for a request, under its budget as far as that can be done."""
+        overflowed = self._stopped(self._session.view())
+        made = self._overflowed(request, overflowed) if overflowed else None
+        return made or self._prepared(request)
 
-    What the harness asks itself stays: a request that has the API edit already is not told how.
-    """
-    if ask is None:
-        return dict(body), frozenset()
-    taken = {key for key in ask.params if key != "thinking" and body.get(key) is not None}
-    if taken:
-        ask = Ask({k: v for k, v in ask.params.items() if k not in taken}, ask.betas, ask.reason)
-    if "thinking" in ask.params and not body.get("thinking"):
-        body = {**body, "thinking": ALWAYS}
-    made = ask.added_to(body)
-    added = frozenset(made.pop("betas", ()))
-    return made, added - betas
+    def smaller(self, request: HarnessRequest, refused: Overflow) -> View | None:
+        """Return a smaller view after the API refused one as too long; None if there is none.
 
+        The refusal is the session's newest ``request.failed``.
+        """
+        if refused.maximum and request.model:
+            self._windows[request.model] = refused.maximum
+        return self._overflowed(request, refused)
 
-def marked(
-    view: Sequence[Mapping[str, Any]], harness: Sequence[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
-    """The messages of a view with the marks of a harness's list, as far from the end as there.
+    def body(self, view: View, request: HarnessRequest) -> tuple[dict[str, Any], frozenset[str]]:
+        """Return a request's body with a view in it, and the beta names that it needs besides."""
+        rendered = render(view, open="recover", model=request.model)
+        prepared = self._session.prepared
+        ask = (prepared.plan.ask if prepared else None) or drops_bound(view, request.model)
+        return asked_for(ask, with_view(request, rendered), request.betas)
 
-    A mark stands on the last block of a message that can have one: thinking and empty text cannot.
-    Messages that have none are the very objects of the view.
-    """
-    messages = list(view)
-    for behind, mark in _marks(harness):
-        at = len(messages) - 1 - behind
-        if at >= 0:
-            messages[at] = _marked(messages[at], mark)
-    return messages
+    def _prepared(self, request: HarnessRequest) -> View:
+        try:
+            return self._session.prepare(
+                self._policy, summarizer=self._summarizer, **self._known(request)
+            )
+        except ContextError:
+            return self._session.view()
 
+    def _overflowed(self, request: HarnessRequest, refused: Overflow) -> View | None:
+        error = {"message": refused.message, "details": {"error_code": refused.code}}
+        known = self._known(request)
+        if refused.answer:  # an older model: what it may answer counts as well
+            known["reserve"] = max(refused.answer, known.get("reserve", 0))
+        try:
+            return self._session.overflowed(
+                {"error": error, "status": refused.status},
+                self._policy,
+                summarizer=self._summarizer,
+                **known,
+            )
+        except ContextError:
+            return None
 
-def _marks(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Json]]:
-    """The newest mark of each message that has one, and how many messages stand behind it."""
-    for behind, message in enumerate(reversed(messages)):
-        content = blocks(content_of(message.get("content")))
-        found = [block[MARK] for block in content if isinstance(block, dict) and block.get(MARK)]
-        if found:
-            yield behind, found[-1]
+    def _stopped(self, view: View) -> Overflow | None:
+        """Return the overflow that the newest reply ended in, if nothing was done about it yet."""
+        replies = (item.event for item in reversed(items(view)) if item.role == "assistant")
+        reply = next(replies, None)
+        if reply is None or reply.data.get("stop_reason") != STOPPED:
+            return None
+        session = self._session
+        since = session.store.read(
+            session.id, after=reply.version, types=("view.edited", "request.failed")
+        )
+        if any(e.type == "view.edited" or e.data["error"].get("code") == STOPPED for e in since):
+            return None
+        error = {"message": f"the reply ended: {STOPPED}", "code": STOPPED}
+        failed = {"error": error, "request": reply.data.get("request"), "view": view.version}
+        session.append(EventDraft("request.failed", failed))
+        return Overflow(STOPPED, STOPPED)
 
-
-def _marked(message: Mapping[str, Any], mark: Json) -> Mapping[str, Any]:
-    content = list(blocks(content_of(message.get("content"))))
-    for at in range(len(content) - 1, -1, -1):
-        if kind(content[at]) not in THINKING and not is_blank(content[at]):
-            content[at] = {**content[at], MARK: mark}
-            return {**message, "content": content}
-    return message
-
-
-def without_partial(view: View) -> list[EventDraft]:
-    """The move that leaves a reply behind that broke off, where nothing was said after it.
-
-    The models refuse a request that ends in a reply. All else stays on the lineage.
-    """
-    newest = next((item.event for item in reversed(items(view))), None)
-    if newest is None or not newest.data.get("partial"):
-        return []
-    path = view.layout.lineage.without(newest.version).ranges
-    to = max(last for _, last in path)
-    return [EventDraft("head.moved", {"to": to, "path": [list(part) for part in path]})]
-
-
-def drops_bound(view: View, model: str | None) -> Ask | None:
-    """What to ask where thinking may be bound to messages that were sent in place of the view."""
-    reply = next((item.event for item in reversed(items(view)) if item.role == "assistant"), None)
-    request = reply.data.get("request") if reply else None
-    if not is_bound(model) or not is_version(request):
-        return None
-    return DROP_BLOCK if has_diverged(view.event(request)) else None
+    def _known(self, request: HarnessRequest) -> Known:
+        """Return the circumstances of a request."""
+        known: Known = {"model": request.model, **self._given}
+        learned = self._windows.get(known.get("model") or "")
+        if known.get("window") is None and learned:
+            known["window"] = learned
+        return known

@@ -28,7 +28,7 @@ from foldlog.projections.compaction.moment import Given, Known
 from foldlog.projections.live.outgoing import Outgoing
 from foldlog.projections.live.recording import Recording
 from foldlog.projections.live.responses import AsyncFollowed, Followed, Follower, follower
-from foldlog.projections.live.worker import Worker
+from foldlog.projections.live.store_thread import StoreThread
 from foldlog.projections.session import Session
 from foldlog.projections.summaries import Summarizer
 
@@ -56,7 +56,7 @@ class SessionMiddleware(Middleware):
         **known: Unpack[Known],
     ) -> None:
         self.recording = Recording(session, observe, policy, summarizer, **known)
-        self._worker = Worker()
+        self._worker = StoreThread()
 
     def handle(self, request: APIRequest, call_next: CallNext) -> APIResponse[Any]:
         """One attempt of a call on ``Anthropic``."""
@@ -119,7 +119,7 @@ def _changed(request: APIRequest, outgoing: Outgoing) -> APIRequest:
 
     ``request.copy`` would copy the whole history that the new body takes the place of.
     """
-    if outgoing.body is request.json and not outgoing.betas:
+    if not outgoing.is_changed and not outgoing.betas:
         return request
     headers = dict(request.headers)
     if outgoing.betas:

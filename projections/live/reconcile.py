@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from foldlog.eventstore.events import EventDraft, Json
-from foldlog.projections.live.body import SETTINGS, Body, previous_reply
-from foldlog.projections.live.divergence import same
-from foldlog.projections.live.parts import Part, Stretch, parts_of, signature, stretches
-from foldlog.projections.render.digest import MARK, unmarked
+from foldlog.projections.live.compared import Compared, Stretch, parts_of, signature, stretches
+from foldlog.projections.live.request import HarnessRequest
+from foldlog.projections.render.divergence import same
 from foldlog.projections.render.items import Item
 from foldlog.projections.render.replies import INTERRUPTED, joined
 from foldlog.projections.view.view import View
+from foldlog.projections.wire.requests import MARK, SETTINGS, unmarked
 
 
 class Entry(NamedTuple):
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     """
 
     version: int
-    parts: tuple[Part, ...]
+    parts: tuple[Compared, ...]
     optional: bool = False
 
     @property
@@ -76,7 +76,7 @@ class Agreement:
     agreed: int = 0
 
 
-def agreement(log: Sequence[Entry], parts: Sequence[Part]) -> Agreement:
+def agreement(log: Sequence[Entry], parts: Sequence[Compared]) -> Agreement:
     """Walk the log and the list side by side, as far as they agree."""
     walk = _Walk(stretches(parts))
     at = 0
@@ -143,7 +143,7 @@ class _Walk:
                 return None
         return places
 
-    def _place(self, stretch: Stretch, part: Part, taken: list[int]) -> int | None:
+    def _place(self, stretch: Stretch, part: Compared, taken: list[int]) -> int | None:
         """A result is found wherever it stands; all else has to come next."""
         for at, said in enumerate(stretch.parts, stretch.first):
             if at in self.found.matched or at in taken or said.is_result != part.is_result:
@@ -184,7 +184,7 @@ def _ends(stretch: Stretch) -> list[int]:
 
 
 def drafts(
-    messages: Sequence[Mapping[str, Any]], parts: Sequence[Part], matched: set[int]
+    messages: Sequence[Mapping[str, Any]], parts: Sequence[Compared], matched: set[int]
 ) -> Iterator[EventDraft]:
     """What a list says beyond what is known: each result on its own, the rest message by message.
 
@@ -192,7 +192,7 @@ def drafts(
         parts: The list's parts.
         matched: The places of those that the log says too.
     """
-    fresh: dict[int, list[Part]] = {}
+    fresh: dict[int, list[Compared]] = {}
     for at, part in enumerate(parts):
         if at not in matched:
             fresh.setdefault(part.message, []).append(part)
@@ -200,7 +200,7 @@ def drafts(
         yield from _drafts(messages[at], rest)
 
 
-def _drafts(message: Mapping[str, Any], rest: Sequence[Part]) -> Iterator[EventDraft]:
+def _drafts(message: Mapping[str, Any], rest: Sequence[Compared]) -> Iterator[EventDraft]:
     role, more = str(message.get("role")), {}
     if role == "user":
         yield from (_result(part.block) for part in rest if part.is_result)
@@ -211,7 +211,7 @@ def _drafts(message: Mapping[str, Any], rest: Sequence[Part]) -> Iterator[EventD
         yield EventDraft(f"message.{role}", {"content": _content(message, rest), **more})
 
 
-def _content(message: Mapping[str, Any], rest: Sequence[Part]) -> Json:
+def _content(message: Mapping[str, Any], rest: Sequence[Compared]) -> Json:
     content = message.get("content")
     return content if isinstance(content, str) else unmarked([part.block for part in rest])
 
@@ -224,25 +224,24 @@ def _result(block: Json) -> EventDraft:
     return EventDraft("tool.result", {**data, "synthesized": True} if made_up else data)
 
 
-def changed_settings(view: View, body: Body) -> list[EventDraft]:
-    """System prompt and tools, where the request has others than the log."""
+def changed_settings(view: View, request: HarnessRequest) -> list[EventDraft]:
+    """Return drafts of the system prompt and the tools where the log has others."""
     known = {"system": view.system, "tools": view.tools}
-    wanted = [key for key in SETTINGS if key in body or not previous_reply(body)]
     return [
-        EventDraft(f"{key}.set", {key: body.get(key)})
-        for key in wanted
-        if not same(unmarked((known[key] or {}).get(key)), unmarked(body.get(key)))
+        EventDraft(f"{key}.set", {key: value})
+        for key, value in request.settings.items()
+        if not same(unmarked((known[key] or {}).get(key)), unmarked(value))
     ]
 
 
-def is_aside(view: View, body: Body, found: Agreement) -> bool:
-    """Whether a list that is not the conversation stands beside it: a title, a harness's summary.
+def is_aside(view: View, request: HarnessRequest, found: Agreement) -> bool:
+    """True if a list that is not the conversation is a side request: a title, a harness's summary.
 
     It holds no reply, and has nothing in common with the conversation, or neither system prompt nor
     tools. A first request without tools was one itself, if the next one has some.
     """
-    if any(message.get("role") == "assistant" for message in body["messages"]):
+    if not request.is_without_replies:
         return False
     if found.agreed:
-        return len(changed_settings(view, body)) == len(SETTINGS)
-    return bool((view.tools or {}).get("tools")) or not body.get("tools")
+        return len(changed_settings(view, request)) == len(SETTINGS)
+    return bool((view.tools or {}).get("tools")) or not request.body.get("tools")

@@ -1,40 +1,34 @@
-"""Recording: each request that a harness sends, and what became of it.
+"""Record each request that a harness sends, and its outcome.
 
     recording = Recording(session)                     # or observe=True
     outgoing = recording.begin(body)                   # reconciled, prepared, recorded
     …send outgoing.body…
     outgoing.replied(message)                          # or reading(), refused(), failed()
 
-The doors (the SDK's middleware, the proxy) carry bytes; what is recorded is decided here.
+The SDK's middleware and the proxy carry bytes; what is recorded is decided here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 
-from foldlog.eventstore.errors import ContextError, InvalidDraft, VersionConflict
-from foldlog.eventstore.events import EventDraft, Json
+from foldlog.eventstore.errors import InvalidDraft, VersionConflict
+from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.projections.compaction.moment import Given, Known
-from foldlog.projections.live.body import (
-    Body,
-    is_readable,
-    model_of,
-    params,
-    previous_reply,
-    shown,
-)
+from foldlog.projections.live.answers import reply_data, server_edits
 from foldlog.projections.live.cache import cache_of
-from foldlog.projections.live.divergence import divergence
+from foldlog.projections.live.compared import Compared
 from foldlog.projections.live.locate import Place, locate, locate_behind
-from foldlog.projections.live.managed import asked_for, drops_bound, with_view, without_partial
+from foldlog.projections.live.managed import Managed
 from foldlog.projections.live.outgoing import Outgoing, Reading
-from foldlog.projections.live.parts import Part
 from foldlog.projections.live.reconcile import changed_settings, drafts, is_aside
+from foldlog.projections.live.request import Body, HarnessRequest
+from foldlog.projections.live.request_body import without_partial
 from foldlog.projections.render.digest import digest
-from foldlog.projections.render.items import items
+from foldlog.projections.render.divergence import divergence
 from foldlog.projections.render.render import render
-from foldlog.projections.summaries.overflow import STOPPED, Overflow
+from foldlog.projections.summaries.overflow import Overflow, is_overflow
 from foldlog.projections.view.view import View, project
 
 if TYPE_CHECKING:
@@ -44,20 +38,23 @@ if TYPE_CHECKING:
 __all__ = ["Outgoing", "Reading", "Recording"]
 
 IN_FLIGHT = 64
-"""How many requests may be on their way and still be known when they are tried again."""
+"""How many requests are remembered, so that they are recognised when they are tried again."""
+
+OVERFLOWS = (400, 413)
+"""The statuses with which the API refuses a request as too long."""
 
 
 class Recording:
     """Records the requests of one session; several threads may use it.
 
     Args:
-        session: The session. What somebody else appends to it is a ``VersionConflict``, until
-            ``session.view()`` took it up.
-        observe: The harness's own messages are sent untouched, and recorded. Without it the view is
+        session: The session. If another program appends to it, the next request raises
+            ``VersionConflict``, until ``session.view()`` has read what was appended.
+        observe: Send the harness's own messages untouched, and record them. Without it the view is
             sent in their place, prepared under the policy.
         policy: As for ``Session.prepare``.
         summarizer: As for ``Session.prepare``.
-        known: What is known of the moment, such as ``window``; the model is the request's.
+        known: The circumstances, such as ``window``; the model is the request's.
     """
 
     def __init__(
@@ -70,10 +67,8 @@ class Recording:
     ) -> None:
         self.session = session
         self.observe = observe
-        self.policy = policy
-        self.summarizer = summarizer
-        self.known = known
         self.cache = cache_of(session)
+        self._managed = Managed(session, policy, summarizer, self.cache.windows, known)
         self._tried: dict[str, Outgoing] = {}
 
     def begin(
@@ -83,7 +78,7 @@ class Recording:
         betas: Iterable[str] = frozenset(),
         attempt: int = 0,
     ) -> Outgoing:
-        """A request is about to be sent: what it says that is new is recorded, then the request.
+        """Record what a request says that is new, then the request; call it before it is sent.
 
         A view that does not fit is sent all the same where nothing more can be left out: whether it
         is too long is for the API to say.
@@ -94,208 +89,220 @@ class Recording:
             attempt: How often it was tried before: the same content is the same request then.
 
         Returns:
-            What to send, and where to tell what became of it. What is no request for a message is
-            not recorded, and sent as it is.
+            What to send, and where to report its outcome. A body that is not a request for a
+            message is not recorded, and sent as it is.
 
         Raises:
-            VersionConflict: Somebody else appended to the session. Nothing is recorded.
+            VersionConflict: Another program appended to the session. Nothing is recorded.
             InvalidDraft: It is not JSON, or nested too deeply to be recorded.
         """
-        if not is_readable(body):
-            return Outgoing(self, body, body)
+        request = HarnessRequest(body, betas)
+        if not request.is_readable:
+            return Outgoing(self, request, body)
         with self.session.lock:
             try:
-                return self._known(body, frozenset(betas), attempt)
+                return self._known(request, attempt)
             except RecursionError:
                 raise _not_recorded("it is nested too deeply") from None
 
-    def _known(self, body: Body, betas: frozenset[str], attempt: int) -> Outgoing:
+    def _known(self, request: HarnessRequest, attempt: int) -> Outgoing:
         try:
-            name = digest(body)
+            known = self._tried.get(request.digest) if attempt else None
         except (TypeError, ValueError) as error:
             raise _not_recorded(error) from error
-        known = self._tried.get(name) if attempt else None
-        if known is not None:
-            return known.retried(attempt)
-        outgoing = self._begun(body, betas, name)
-        self._remember(name, outgoing)
-        return outgoing
+        return known.retried(attempt) if known else self._remember(self._begun(request))
 
-    def _remember(self, name: str, outgoing: Outgoing) -> None:
-        """A request may be tried again, under the digest of what the harness asked."""
+    def _remember(self, outgoing: Outgoing) -> Outgoing:
+        """Remember a request by the digest of what the harness asked: it may be tried again."""
+        name = outgoing.made.digest
         self._tried.pop(name, None)
         self._tried[name] = outgoing
         while len(self._tried) > IN_FLIGHT:
             del self._tried[next(iter(self._tried))]
+        return outgoing
 
-    # -- reconciling -------------------------------------------------------------------------
+    # -- the request -------------------------------------------------------------------------
 
-    def _begun(self, body: Body, betas: frozenset[str], name: str) -> Outgoing:
+    def _begun(self, request: HarnessRequest) -> Outgoing:
         view = self._view()
-        messages = body["messages"]
-        parts = self.cache.parts(messages)
-        found = self._place(view, body, parts)
+        parts = self.cache.parts(request.messages)
+        found = self._place(view, request, parts)
         if found is None:
-            return self._beside(view, body, betas, name)
+            return self._side(view, request)
         moves = found.move(view)
         after = view.then(moves) if moves else view
-        said = drafts(messages, parts, found.agreement.matched)
-        coming = [*moves, *changed_settings(after, body), *map(self._with_answer, said)]
+        said = drafts(request.messages, parts, found.agreement.matched)
+        coming = [*moves, *changed_settings(after, request), *map(self._with_answer, said)]
         after = view.then(coming) if coming else view
         if self.observe:
-            return self._observed(after, body, betas, name, coming)
-        return self._managed(after, body, betas, coming)
+            return self._observed(after, request, coming)
+        coming += without_partial(after)
+        if coming:
+            self.session.append(*coming)
+        return self._shown(self._managed.view(request), request)
 
     def _view(self) -> View:
-        """The view as it is.
+        """Return the view as it is.
 
         Raises:
-            VersionConflict: Somebody else appended since.
+            VersionConflict: Another program appended since.
         """
         expected, last = self.session.version, self.session.store.last(self.session.id)
         if last != expected:
             raise VersionConflict(self.session.id, expected, last)
         return self.session.view() if last else project([])
 
-    def _place(self, view: View, body: Body, parts: Sequence[Part]) -> Place | None:
-        """Where the list goes on from the log; None where it stands beside the conversation."""
-        previous = previous_reply(body)
+    def _place(
+        self, view: View, request: HarnessRequest, parts: Sequence[Compared]
+    ) -> Place | None:
+        """Find where the list continues the log; None for a side request."""
+        previous = request.previous_reply
         reply = self.cache.reply(self.session, previous) if previous else None
         if reply is not None:
             return locate_behind(view, self.cache, reply, parts)
         found = locate(self.cache, view, parts)
-        aside = found.to is not None and is_aside(view, body, found.agreement)
+        aside = found.to is not None and is_aside(view, request, found.agreement)
         return None if aside else found
 
     def _with_answer(self, draft: EventDraft) -> EventDraft:
-        """A reply that the list holds, with what is known of it from beside the conversation."""
+        """Add to a reply that the list holds what is known of it from a side request."""
         if draft.type != "message.assistant":
             return draft
         known = self.cache.answer(self.session, draft.data["content"])
         return EventDraft(draft.type, {**draft.data, **known})
 
-    # -- what is sent ------------------------------------------------------------------------
-
-    def _beside(self, view: View, body: Body, betas: frozenset[str], name: str) -> Outgoing:
-        data = {"view": view.version, "digest": name, "purpose": "side"}
-        return self._sent(body, body, {**data, "sent": shown(body)}, betas)
+    def _side(self, view: View, request: HarnessRequest) -> Outgoing:
+        data = {"view": view.version, "digest": request.digest, "purpose": "side"}
+        return self._sent(request, request.body, {**data, "sent": request.visible})
 
     def _observed(
-        self,
-        view: View,
-        body: Body,
-        betas: frozenset[str],
-        name: str,
-        coming: Sequence[EventDraft],
+        self, view: View, request: HarnessRequest, coming: Sequence[EventDraft]
     ) -> Outgoing:
-        """The harness's own request; what it says that is new is recorded in the same append."""
-        rendered = render(view, open="keep", model=model_of(body))
+        """Send the harness's own request; what is new in it is recorded in the same append."""
+        rendered = render(view, open="keep", model=request.model)
         seen = digest(rendered)
         data: dict[str, Json] = {"view": view.version, "digest": seen, "purpose": "turn"}
-        if name != seen and not body.get("thread"):
-            data["digest"] = name
-            data["divergence"] = {"digest": seen, **divergence(rendered, body)}
-        return self._sent(body, body, data, betas, before=coming)
+        if request.digest != seen and not request.is_threaded:
+            data["digest"] = request.digest
+            data["divergence"] = {"digest": seen, **divergence(rendered, request.body)}
+        return self._sent(request, request.body, data, before=coming)
 
-    def _managed(
-        self,
-        view: View,
-        body: Body,
-        betas: frozenset[str],
-        coming: Sequence[EventDraft],
-    ) -> Outgoing:
-        """The view in place of the harness's messages, brought under its budget."""
-        coming = [*coming, *without_partial(view)]
-        if coming:
-            self.session.append(*coming)
-        overflowed = self._stopped(self.session.view())
-        prepared = self._overflowed(overflowed, body) if overflowed else None
-        return self._show(prepared or self._prepared(body), body, betas)
-
-    def _prepared(self, body: Body) -> View:
-        try:
-            return self.session.prepare(
-                self.policy, summarizer=self.summarizer, **self._moment(body)
-            )
-        except ContextError:
-            return self.session.view()
-
-    def _show(self, view: View, body: Body, betas: frozenset[str]) -> Outgoing:
-        """A view as it is sent for a harness: whole, with its marks, and what the policy asks."""
-        rendered = render(view, open="recover", model=model_of(body))
-        prepared = self.session.prepared
-        ask = (prepared.plan.ask if prepared else None) or drops_bound(view, model_of(body))
-        made, added = asked_for(ask, with_view(body, rendered), betas)
-        data = {"view": view.version, "digest": digest(made), "purpose": "turn"}
-        return self._sent(body, made, data, betas, added)
+    def _shown(self, view: View, request: HarnessRequest) -> Outgoing:
+        """Send a view in the place of the harness's messages."""
+        body, added = self._managed.body(view, request)
+        data = {"view": view.version, "digest": digest(body), "purpose": "turn"}
+        return self._sent(request, body, data, added)
 
     def _sent(
         self,
-        asked: Body,
+        asked: HarnessRequest,
         body: Body,
         data: dict[str, Json],
-        betas: frozenset[str],
         added: frozenset[str] = frozenset(),
         before: Sequence[EventDraft] = (),
     ) -> Outgoing:
-        data |= {"model": body.get("model"), "params": params(body)}
-        if betas | added:
-            data["betas"] = sorted(betas | added)
+        data |= {"model": body.get("model"), "params": HarnessRequest(body).params}
+        if asked.betas | added:
+            data["betas"] = sorted(asked.betas | added)
         request = self.session.append(*before, EventDraft("request.sent", data))[-1]
         if data["purpose"] == "turn":
             self.cache.newest_turn = request.version
         return Outgoing(self, asked, body, added, request)
 
-    # -- too long ----------------------------------------------------------------------------
+    # -- its outcome -------------------------------------------------------------------------
 
-    def smaller(self, outgoing: Outgoing, refused: Overflow) -> Outgoing | None:
-        """A smaller request, after the API refused one as too long; None where there is none."""
-        model = model_of(outgoing.asked)
-        if refused.maximum and model:
-            self.cache.windows[model] = refused.maximum
-        view = self._overflowed(refused, outgoing.asked)
+    def refused(self, outgoing: Outgoing, error: dict[str, Json]) -> Outgoing | None:
+        """Record a refusal by the API; see ``Outgoing.refused``.
+
+        Args:
+            error: What the API said, as ``answers.refusal`` gives it.
+        """
+        with self.session.lock:
+            in_step = self._fail(outgoing, error)
+            if not in_step or self.observe or outgoing.is_smaller or not outgoing.is_turn:
+                return None
+            refused = Overflow(str(error.get("message", "")), error.get("code"), error["status"])
+            too_long = is_overflow(refused.message, code=refused.code, status=refused.status)
+            if refused.status not in OVERFLOWS or not too_long:
+                return None
+            return self._smaller(outgoing, refused)
+
+    def _smaller(self, outgoing: Outgoing, refused: Overflow) -> Outgoing | None:
+        """Begin a smaller request in place of one that was too long; None if there is none."""
+        view = self._managed.smaller(outgoing.made, refused)
         if view is None:
             return None
-        made = self._show(view, outgoing.asked, outgoing.all_betas - outgoing.betas)
-        made.is_smaller = True
-        self._remember(digest(outgoing.asked), made)
-        return made
+        smaller = self._shown(view, outgoing.made)
+        smaller.is_smaller = True
+        return self._remember(smaller)
 
-    def _overflowed(self, refused: Overflow, body: Body) -> View | None:
-        """The view made smaller, which the newest ``request.failed`` asks for."""
-        error = {"message": refused.message, "details": {"error_code": refused.code}}
-        told = {"error": error, "status": refused.status}
-        known = self._moment(body)
-        if refused.answer:  # an older model: what it may answer counts as well
-            known["reserve"] = max(refused.answer, known.get("reserve", 0))
+    def failed(self, outgoing: Outgoing, error: Mapping[str, Json]) -> None:
+        """Record that no response came."""
+        with self.session.lock:
+            self._fail(outgoing, error)
+
+    def replied(
+        self, outgoing: Outgoing, message: Mapping[str, Any], request_id: str | None, **more: Json
+    ) -> Event | None:
+        """Record a reply: in the conversation, or as an answer where that has moved on.
+
+        Args:
+            message: The wire JSON of the reply.
+            request_id: The id that the API gave the request.
+            more: What else its event holds.
+
+        Returns:
+            The event; None if the request is not recorded, or its reply was.
+        """
+        if outgoing.request is None or outgoing.is_answered:
+            return None
+        outgoing.is_answered = True
+        data = reply_data(message, outgoing.request.version, request_id, more)
+        with self.session.lock:
+            return self._continued(outgoing, data) or self._apart("request.answered", data)
+
+    def _continued(self, outgoing: Outgoing, data: dict[str, Json]) -> Event | None:
+        """Record a reply in the conversation, if the conversation continues from its request."""
+        session, request = self.session, outgoing.request
+        assert request is not None
+        if not outgoing.is_turn or self.cache.newest_turn != request.version:
+            return None
         try:
-            return self.session.overflowed(told, self.policy, summarizer=self.summarizer, **known)
-        except ContextError:
+            view = session.view() if session.version == session.store.last(session.id) else None
+            if view is None or request.version not in view.layout.lineage:
+                return None
+            reply = EventDraft("message.assistant", data)
+            event = session.append(reply, *server_edits(view, data))[0]
+        except VersionConflict:
             return None
+        self.cache.take(event)
+        return event
 
-    def _stopped(self, view: View) -> Overflow | None:
-        """The overflow that the newest reply ended in, where nothing was done about it yet."""
-        replies = (item.event for item in reversed(items(view)) if item.role == "assistant")
-        reply = next(replies, None)
-        if reply is None or reply.data.get("stop_reason") != STOPPED:
-            return None
-        since = self.session.store.read(
-            self.session.id, after=reply.version, types=("view.edited", "request.failed")
-        )
-        if any(e.type == "view.edited" or e.data["error"].get("code") == STOPPED for e in since):
-            return None
-        error = {"message": f"the reply ended: {STOPPED}", "code": STOPPED}
-        failed = {"error": error, "request": reply.data.get("request"), "view": view.version}
-        self.session.append(EventDraft("request.failed", failed))
-        return Overflow(STOPPED, STOPPED)
+    def _fail(self, outgoing: Outgoing, error: Mapping[str, Json]) -> bool:
+        """Record a failure; True if no other program has appended to the session."""
+        if outgoing.request is None:
+            return False
+        data = {
+            "error": dict(error),
+            "request": outgoing.request.version,
+            "attempt": outgoing.attempt,
+            "view": outgoing.request.data["view"],
+        }
+        before = self.session.version
+        return self._apart("request.failed", data).version == before + 1
 
-    def _moment(self, body: Body) -> Known:
-        """What is known of the moment of a request."""
-        known: Known = {"model": model_of(body), **self.known}
-        learned = self.cache.windows.get(known.get("model") or "")
-        if known.get("window") is None and learned:
-            known["window"] = learned
-        return known
+    def _apart(self, type: str, data: Mapping[str, Json]) -> Event:
+        """Record what counts wherever it is, also after another program appended.
+
+        The next request raises the conflict.
+        """
+        draft, session = EventDraft(type, data), self.session
+        try:
+            event = session.append(draft)[-1]
+        except VersionConflict:
+            event = session.store.append(session.id, [draft])[-1]
+        self.cache.take(event)
+        return event
 
 
 def _not_recorded(why: object) -> InvalidDraft:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import httpx2
 
 from foldlog.projections.live.outgoing import Outgoing
-from foldlog.projections.live.worker import Worker
+from foldlog.projections.live.store_thread import StoreThread
 
 _ENCODED = ("content-encoding", "content-length")
 _LEFT = "its reader closed it before its end"
@@ -111,7 +111,7 @@ class Followed(httpx2.SyncByteStream):
 class AsyncFollowed(httpx2.AsyncByteStream):
     """The same for a reader that awaits its chunks."""
 
-    def __init__(self, response: httpx2.Response, follower: Follower, worker: Worker) -> None:
+    def __init__(self, response: httpx2.Response, follower: Follower, worker: StoreThread) -> None:
         self._body: Any = response.stream
         self._read = _decoded(response)
         self._follower = follower

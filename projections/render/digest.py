@@ -26,80 +26,24 @@ from hashlib import sha256
 from typing import Any
 
 from foldlog.eventstore import codec
-from foldlog.eventstore.events import EventDraft, Json
+from foldlog.eventstore.events import EventDraft
 from foldlog.projections.render.render import render
 from foldlog.projections.view.view import View
-
-MARK = "cache_control"
+from foldlog.projections.wire.requests import visible
 
 
 def digest(request: Mapping[str, Any]) -> str:
-    """``sha256:`` and 64 hex digits over a request's canonical form. The request is not changed."""
+    """Return ``sha256:`` and 64 hex digits over a request's canonical form."""
     return "sha256:" + sha256(canonical(request)).hexdigest()
 
 
 def canonical(request: Mapping[str, Any]) -> bytes:
-    """The canonical form: what of a request the model sees, and nothing else."""
-    parts = {
-        "system": _blocks(request.get("system")),
-        "tools": _blocks(request.get("tools")),
-        "messages": _messages(request.get("messages")),
-    }
-    return codec.dumps({key: value for key, value in parts.items() if value is not None})
-
-
-def unmarked(blocks: Json) -> Json:
-    """A list of blocks without marks; the same object where there are none, or where it is none."""
-    return _blocks(blocks)
-
-
-def unmarked_messages(messages: Json) -> Json:
-    """Messages whose contents have no marks; the same object where there are none."""
-    return _messages(messages)
-
-
-def _messages(messages: Json) -> Json:
-    if not isinstance(messages, list):
-        return messages
-    return _changed(messages, [_inside(message, "content") for message in messages])
-
-
-def _blocks(value: Json) -> Json:
-    """A list of blocks without marks; the same object where there are none."""
-    if not isinstance(value, list):
-        return value
-    return _changed(value, [_block(block) for block in value])
-
-
-def _block(block: Json) -> Json:
-    if not isinstance(block, dict):
-        return block
-    if MARK in block:
-        block = {key: value for key, value in block.items() if key != MARK}
-    if "content" in block:
-        block = _inside(block, "content")
-    source = block.get("source")
-    if isinstance(source, dict) and "content" in source:
-        inner = _inside(source, "content")
-        block = block if inner is source else {**block, "source": inner}
-    return block
-
-
-def _inside(value: Json, key: str) -> Json:
-    """A value whose list of blocks under a key has no marks."""
-    if not isinstance(value, dict):
-        return value
-    old = value.get(key)
-    new = _blocks(old)
-    return value if new is old else {**value, key: new}
-
-
-def _changed(old: list[Json], new: list[Json]) -> list[Json]:
-    return old if all(a is b for a, b in zip(old, new, strict=True)) else new
+    """Return the canonical form: what of a request the model sees, and nothing else."""
+    return codec.dumps(visible(request))
 
 
 def receipt(view: View, proof: str | None = None) -> EventDraft:
-    """The ``snapshot.taken`` of a view: its version, its digest and its pieces.
+    """Return the ``snapshot.taken`` of a view: its version, its digest and its pieces.
 
     Args:
         proof: The digest, where it is known.

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.events import Json
-from foldlog.projections.render.digest import MARK
 from foldlog.projections.wire.blocks import (
     CALLS,
     RESULT,
@@ -28,12 +27,13 @@ from foldlog.projections.wire.blocks import (
     kind,
     text,
 )
+from foldlog.projections.wire.requests import MARK
 
 UNSAID = THINKING | {"fallback"}
 """Blocks of a reply that a harness may leave out when it sends the reply back."""
 
 
-class Part(NamedTuple):
+class Compared(NamedTuple):
     """One block of a message.
 
     Attributes:
@@ -69,7 +69,7 @@ class Stretch:
         first: The place of the first of them among all parts of the list.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Compared, ...]
     first: int
 
     @property
@@ -78,7 +78,9 @@ class Stretch:
         return self.parts[0].in_reply
 
 
-def parts_of(role: str, content: Json, message: int = 0, *, keep_blocks: bool = True) -> list[Part]:
+def parts_of(
+    role: str, content: Json, message: int = 0, *, keep_blocks: bool = True
+) -> list[Compared]:
     """The parts of one message.
 
     Args:
@@ -92,7 +94,7 @@ def parts_of(role: str, content: Json, message: int = 0, *, keep_blocks: bool = 
     ]
 
 
-def parts_in(messages: Sequence[Mapping[str, Any]]) -> list[Part]:
+def parts_in(messages: Sequence[Mapping[str, Any]]) -> list[Compared]:
     """The parts of all messages of a list."""
     return [
         part
@@ -101,7 +103,7 @@ def parts_in(messages: Sequence[Mapping[str, Any]]) -> list[Part]:
     ]
 
 
-def stretches(parts: Sequence[Part]) -> list[Stretch]:
+def stretches(parts: Sequence[Compared]) -> list[Stretch]:
     """The replies of a list, and what stands between them."""
     found: list[Stretch] = []
     start = 0
@@ -112,7 +114,7 @@ def stretches(parts: Sequence[Part]) -> list[Stretch]:
     return found
 
 
-def signature(parts: Iterable[Part]) -> object:
+def signature(parts: Iterable[Compared]) -> object:
     """What a reply is known by: its calls, else its text."""
     said = list(parts)
     calls = tuple(part.id for part in said if part.id)
@@ -130,23 +132,23 @@ def plain(value: Json) -> Json:
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
-def _reply_part(role: str, block: Json) -> Part:
+def _reply_part(role: str, block: Json) -> Compared:
     name = kind(block)
     if name in CALLS:
-        return Part(role, call_id(block), "")
+        return Compared(role, call_id(block), "")
     if name == "text":
-        return Part(role, None, str(block.get("text", "")))
+        return Compared(role, None, str(block.get("text", "")))
     if name in UNSAID or is_server_result(name):
-        return Part(role, None, "")
-    return Part(role, None, _digest(plain(block)))
+        return Compared(role, None, "")
+    return Compared(role, None, _digest(plain(block)))
 
 
-def _user_part(role: str, block: Json) -> Part:
+def _user_part(role: str, block: Json) -> Compared:
     if kind(block) == RESULT:
         said = [plain(b) for b in blocks(content_of(block.get("content"))) if not is_blank(b)]
-        return Part(role, call_id(block), _digest(said), is_result=True)
+        return Compared(role, call_id(block), _digest(said), is_result=True)
     said = text(block) if isinstance(block, str) else block
-    return Part(role, None, _digest(plain(said)), blank=is_blank(block))
+    return Compared(role, None, _digest(plain(said)), blank=is_blank(block))
 
 
 def _digest(value: Json) -> str:

@@ -11,7 +11,7 @@ from anyio import CancelScope, get_cancelled_exc_class, to_thread
 T = TypeVar("T")
 
 
-class Worker:
+class StoreThread:
     """One thread, in which things are done in the order in which they were asked for."""
 
     def __init__(self) -> None:

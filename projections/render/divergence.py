@@ -1,4 +1,4 @@
-"""How an observed request differs from the view: recorded with it, so that it can be rebuilt."""
+"""How an observed request differs from its view: recorded with it, so that it can be rebuilt."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.events import Json
-from foldlog.projections.live.body import SETTINGS, Body, shown
+from foldlog.projections.wire.requests import SETTINGS, visible
 
 
-def divergence(rendered: Mapping[str, Any], body: Body) -> dict[str, Json]:
-    """How a request differs from the view as it is rendered.
+def divergence(rendered: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Json]:
+    """Return how a request differs from the view as it is rendered.
 
     Returns:
         ``from`` and ``to``, the places of the view's messages that were not sent, and ``messages``,
         what was sent instead; ``system`` and ``tools`` where they differ, null for what was not
         sent.
     """
-    view, sent = shown(rendered), shown(body)
+    view, sent = visible(rendered), visible(request)
     found: dict[str, Json] = {}
     for key in SETTINGS:
         if not same(view.get(key), sent.get(key)):
@@ -35,8 +35,8 @@ def divergence(rendered: Mapping[str, Any], body: Body) -> dict[str, Json]:
 
 
 def rebuilt(rendered: Mapping[str, Any], differing: Mapping[str, Any]) -> dict[str, Json]:
-    """The request that was sent, from the view as it is rendered and how it differed from that."""
-    view = shown(rendered)
+    """Return the request that was sent: the view as it is rendered and its recorded difference."""
+    view = visible(rendered)
     old = view.get("messages") or []
     made = {**view, **{key: differing[key] for key in SETTINGS if key in differing}}
     made["messages"] = [*old[: differing["from"]], *differing["messages"], *old[differing["to"] :]]
@@ -44,12 +44,12 @@ def rebuilt(rendered: Mapping[str, Any], differing: Mapping[str, Any]) -> dict[s
 
 
 def same(one: Json, other: Json) -> bool:
-    """Whether two values have the same bytes, the order of keys included."""
+    """True if two values have the same bytes, the order of keys included."""
     return one is other or codec.dumps(one) == codec.dumps(other)
 
 
 def _same_from_start(one: list[Json], other: list[Json]) -> int:
-    """How many items two lists have in common from their start."""
+    """Count the items that two lists have in common from their start."""
     for at, (a, b) in enumerate(zip(one, other, strict=False)):
         if not same(a, b):
             return at

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldlog.projections.live.wire import MessageStream
+from foldlog.projections.live.stream import MessageStream
 from tests.server.stream import encoded, events
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "sse"
