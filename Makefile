@@ -44,6 +44,7 @@ lint: $(READY)
 	$(COG) --check --diff $(COGGED)
 
 docs: $(READY)
+	$(BIN)/python -m docs.generate.invisible
 	$(BIN)/python -m docs.picture
 	$(COG) $(COGGED)
 

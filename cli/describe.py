@@ -119,7 +119,7 @@ def call_text(block: Json, chars: int = HEADLINE) -> str:
     given = block.get("input")
     pairs = given.items() if isinstance(given, dict) else [("input", given)]
     arguments = ", ".join(
-        f"{key}: {shortened(value if isinstance(value, str) else json.dumps(value), chars)}"
+        f"{key}: {shortened(value if isinstance(value, str) else _compact(value), chars)}"
         for key, value in pairs
     )
     return shortened(f"{block.get('name')}({arguments})", chars)
@@ -170,7 +170,7 @@ def _edit(data: dict[str, Json]) -> str:
 
 def _moved(data: dict[str, Json]) -> str:
     path = data.get("path")
-    return f"to {data.get('to')}" + (f", along {json.dumps(path)}" if path else "")
+    return f"to {data.get('to')}" + (f", along {_compact(path)}" if path else "")
 
 
 def _result(data: dict[str, Json]) -> str:

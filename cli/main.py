@@ -155,6 +155,8 @@ class Foldlog(click.Group):
 @click.pass_context
 def foldlog(ctx: click.Context, db: str | None) -> None:
     """An append-only log of what happened in agent sessions, and any view of it."""
+    if db == "":
+        raise click.UsageError("--db names no file: it is empty. Leave it out for the default.")
     ctx.obj = db
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -17,14 +17,18 @@ AGO = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class SessionName(click.ParamType[str]):
-    """The name of a session; a shell completes ids, with titles beside them."""
+    """The name of a session; a shell completes ids, with their titles.
+
+    Only plain ids are offered: bash puts a completion on the command line as it is, and would run
+    what another one, such as ``abc$(touch x)``, holds.
+    """
 
     name = "session"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        from foldlog.cli.safe import one_line
+        from foldlog.cli.safe import is_plain, one_line
         from foldlog.cli.stores import reading
         from foldlog.eventstore import FoldlogError
 
@@ -36,7 +40,7 @@ class SessionName(click.ParamType[str]):
         return [
             CompletionItem(info.session, help=one_line(info.title or info.preview or ""))
             for info in infos
-            if info.session.startswith(incomplete)
+            if info.session.startswith(incomplete) and is_plain(info.session)
         ]
 
 

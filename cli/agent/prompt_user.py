@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from foldlog.cli.agent.permissions import Answer, Question
@@ -42,7 +44,8 @@ def _told(question: Question) -> list[str]:
     """The question, whole: nobody is asked about what they cannot see."""
     lines = [styled(f"May {one_line(question.tool)} run? ({question.why})", bold=True)]
     for name, value in question.arguments.items():
-        first, *rest = safe(value if isinstance(value, str) else str(value)).split("\n")
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        first, *rest = safe(text).split("\n")
         lines += [f"  {one_line(name)}: {first}", *(f"    {line}" for line in rest)]
     lines.append("  y      yes, this once")
     for number, pattern in enumerate(question.patterns, start=1):

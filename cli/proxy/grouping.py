@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from foldlog.cli.proxy.bodies import json_object
 from foldlog.cli.proxy.headers import SESSION
+from foldlog.cli.safe import LONGEST_NAME, plain_name
 from foldlog.eventstore.codec import dumps
 from foldlog.projections.wire.blocks import blocks, content_of, objects
 
@@ -30,9 +31,6 @@ _OLD_USER_ID = re.compile(r"_session_([0-9a-fA-F-]{36})$")
 """``metadata.user_id`` of older versions: ``user_…_account_…_session_<uuid>``; later it is JSON."""
 
 _ODD = re.compile(r"[^A-Za-z0-9._:-]")
-
-LONGEST = 120
-"""Characters of an id that a client made; what is longer is no id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +78,12 @@ def sender(headers: Mapping[str, str], body: Mapping[str, Any]) -> Sender:
     transcript which the harness keeps itself, and which may be imported into the same store.
     """
     origin = {"program": "foldlog proxy", "client": _client(headers)}
-    agent = _id(headers.get(CLAUDE_AGENT))
-    told = headers.get(SESSION, "").strip()
-    if told:
-        return Sender(told, agent, origin)
-    claude = _id(headers.get(CLAUDE_SESSION)) or _id(_session_in(body.get("metadata")))
-    if claude is not None:
+    agent = plain_name(headers.get(CLAUDE_AGENT, "").strip()) or None
+    named = plain_name(headers.get(SESSION, "").strip())
+    if named:
+        return Sender(named, agent, origin)
+    claude = plain_name(headers.get(CLAUDE_SESSION, "").strip() or _session_in(body) or "")
+    if claude:
         return Sender(f"proxy-{claude}", agent, {**origin, "session": claude})
     return Sender(None, None, origin)
 
@@ -185,8 +183,9 @@ def new_session() -> str:
     return f"proxy-{uuid4()}"
 
 
-def _session_in(metadata: Any) -> str | None:
-    """The session that ``metadata.user_id`` names, in either of its forms."""
+def _session_in(body: Mapping[str, Any]) -> str | None:
+    """Return the session that ``metadata.user_id`` names, in either of its forms."""
+    metadata = body.get("metadata")
     user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
     if not isinstance(user, str):
         return None
@@ -194,15 +193,10 @@ def _session_in(metadata: Any) -> str | None:
     if old:
         return old[1]
     told = (json_object(user.encode("utf-8", "replace")) or {}).get("session_id")
-    return told if isinstance(told, str) else None
+    return told.strip() if isinstance(told, str) else None
 
 
 def _client(headers: Mapping[str, str]) -> str | None:
-    """The program that sends, as its ``User-Agent`` begins."""
-    return _id(headers.get("user-agent", "").split(" ")[0])
-
-
-def _id(given: str | None) -> str | None:
-    """An id that a client made, without what a terminal, a file or a pattern would take amiss."""
-    made = _ODD.sub("-", (given or "").strip())
-    return made if 0 < len(made) <= LONGEST else None
+    """Return the program that sends, as its ``User-Agent`` begins."""
+    name = _ODD.sub("-", headers.get("user-agent", "").split(" ")[0])
+    return name if 0 < len(name) <= LONGEST_NAME else None

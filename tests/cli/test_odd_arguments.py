@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from foldlog.cli.main import foldlog
 from foldlog.eventstore import EventStore, NotAStore
 from tests.cli.conftest import Run
 from tests.cli.demo import DEMO
@@ -29,6 +31,14 @@ def test_they_are_refused(run: Run, line: str) -> None:
     assert result.exit_code == 2
     assert "should not happen" not in result.output
     assert result.stderr.count("\n") == 1
+
+
+def test_an_empty_path_is_no_store(run: Run) -> None:
+    result = run("sessions", db=Path())
+    assert result.exit_code == 2
+    result = CliRunner().invoke(foldlog, ["--db", "", "sessions"])
+    assert result.exit_code == 2
+    assert "--db names no file" in result.stderr
 
 
 def test_any_limit_will_do(run: Run) -> None:

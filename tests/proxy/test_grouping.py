@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from foldlog import EventStore, Session
+from foldlog.cli.safe import is_plain
 from tests.proxy.conftest import Running
 from tests.proxy.talk import (
     MODEL,
@@ -42,6 +43,15 @@ def test_a_client_names_its_session_and_the_api_does_not_hear_of_it(
     say(client(proxy), user("Another"), **headers(x_foldlog_session="mine"))
     assert sessions(proxy.store) == ["mine"]
     assert not any("foldlog" in name for received in api.requests for name in received.headers)
+
+
+def test_an_id_that_a_client_gives_is_a_plain_word(proxy: Running, api: Server) -> None:
+    sdk = client(proxy)
+    for id in ("abc$(touch X)", "abc$(touch Y)", "-rf", "\x9b2J", "x" * 500):
+        say(sdk, user("One"), **headers(x_foldlog_session=id))
+        say(sdk, user("One"), **headers(x_claude_code_session_id=id, x_claude_code_agent_id=id))
+    assert len(sessions(proxy.store)) == 10
+    assert all(is_plain(id) and len(id) < 300 for id in sessions(proxy.store))
 
 
 def test_claude_codes_session_is_known_by_its_header_or_its_metadata(
@@ -178,9 +188,9 @@ def test_one_session_for_everything(proxied: Callable[..., Running], api: Server
 
 def test_a_name_that_a_client_makes_up_does_no_harm(proxy: Running, api: Server) -> None:
     say(client(proxy), user("One"), **headers(x_claude_code_session_id="../../etc;rm -rf %"))
-    assert sessions(proxy.store) == ["proxy-..-..-etc-rm--rf--"]
+    assert sessions(proxy.store) == ["proxy-etc-rm-rf-4402f179"]
     say(client(proxy), user("Two"), **headers(x_claude_code_session_id="x" * 9_000))
-    assert len(sessions(proxy.store)[-1]) < 60
+    assert len(sessions(proxy.store)[-1]) < 130
 
 
 def test_the_model_of_a_request_is_recorded(proxy: Running, api: Server) -> None:
