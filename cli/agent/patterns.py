@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import os.path
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
 from foldlog.cli.agent.tool import Touched
+from foldlog.cli.agent.workspace.globs import TooManyGlobs, expression
 from foldlog.eventstore import FoldlogError
 
 Subject: TypeAlias = "str | Touched | None"
@@ -35,12 +37,24 @@ PARTS = re.compile(r"[;&|<>()`\n\r\0]+|\$")
 STARTERS = frozenset(
     (
         *("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "coproc"),
-        *("builtin", "command", "exec", "eval", "env", "sudo", "doas", "nohup", "nice", "setsid"),
-        *("stdbuf", "xargs", "busybox", "bash", "sh", "dash", "zsh"),
+        *("builtin", "command", "exec", "eval", "env", "sudo", "doas", "nohup", "nice", "ionice"),
+        *("chrt", "setsid", "timeout", "stdbuf", "unbuffer", "xargs", "watch", "strace", "ltrace"),
+        *("busybox", "toybox", "systemd-run", "bash", "sh", "dash", "zsh", "ksh", "ash", "fish"),
     )
 )
-"""Words of the shell, and programs, that start the command behind them. A command can be hidden all
-the same (``$(echo rm)``): a denial holds off a model that errs, permission holds off all others."""
+"""Words of the shell, and programs, that start the command after their options and numbers."""
+
+HOLDERS = frozenset(
+    (
+        *("find", "fd", "parallel", "entr", "flock", "script", "taskset", "trap", "su", "runuser"),
+        *("chroot", "unshare", "nsenter", "ssh", "docker", "podman", "kubectl"),
+    )
+)
+"""Programs that start a command which any of their words may begin. A command can be hidden all the
+same (``$(echo rm)``): a denial stops a model that errs, permission stops all others."""
+
+REDIRECTION = re.compile(r"(?:\d+|\{\w+\})?&?[<>]+[|&]?\s*[^\s;&|<>()]*")
+"""Where output goes or input comes from: it may come before the command, and between its words."""
 
 SUBCOMMANDS = ("cargo", "docker", "gh", "git", "go", "kubectl", "npm", "pip", "poetry", "uv")
 """Programs whose first argument says what is done: ``git status *`` is worth offering."""
@@ -49,7 +63,7 @@ _PATTERN = re.compile(r"(?P<tool>[A-Za-z0-9_.:-]{1,128})(\((?P<text>.*)\))?", re
 
 
 class PatternError(FoldlogError):
-    """A text is no pattern."""
+    """A text is not a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +88,14 @@ class Pattern:
         found = _PATTERN.fullmatch(text.strip())
         if not found:
             raise PatternError(
-                f"{text!r} is no pattern. Write a tool, as in bash, or a tool and what it is about,"
-                " as in bash(git status *) or write(src/**)."
+                f"{text!r} is not a pattern. Write a tool, as in bash, or a tool and what it is"
+                " about, as in bash(git status *) or write(src/**)."
             )
         pattern = cls(found["tool"], found["text"])
         try:
             _path(_absolute(pattern.text or "", Path("/")))
-        except re.error as error:
-            raise PatternError(f"{text!r} is no pattern: {error}.") from error
+        except (re.error, TooManyGlobs) as error:
+            raise PatternError(f"{text!r} is not a pattern: {error}.") from error
         return pattern
 
     def __str__(self) -> str:
@@ -132,27 +146,44 @@ def _command_allowed(text: str, command: str) -> bool:
 
 
 def _command_denied(text: str, command: str) -> bool:
+    if text.replace("[*]", "*") == command:
+        return True
     asked = _command(text, re.IGNORECASE)
-    parts = [command, *PARTS.split(command.replace("\\\n", ""))]
-    plain = [" ".join(part.split()) for part in parts]
-    bare = [_bare(part) for part in plain]
-    return text.replace("[*]", "*") == command or any(map(asked.fullmatch, [*plain, *bare]))
+    joined = command.replace("\\\n", "")
+    lines = (joined, REDIRECTION.sub(" ", joined))
+    parts = [command, *(part for line in lines for part in PARTS.split(line))]
+    return any(asked.fullmatch(one) for part in parts for one in _commands(part))
 
 
-def _bare(part: str) -> str:
-    """A command without quotes, the variables it is given, the words that only start it, and the
-    folder of its program."""
+def _commands(part: str) -> Iterator[str]:
+    """Yield what a part of a line may run: as it is, and from each word that may be its program.
+
+    Those come without quotes, the variables set for them, and the folder of the program.
+    """
+    yield " ".join(part.split())
     words = re.sub(r"[\\'\"]", "", part).split()
-    started = False
-    while words and (re.match(r"\w+=", words[0]) or _starts(words[0], started)):
-        started = started or words[0].rpartition("/")[2] in STARTERS
+    while words and re.match(r"\w+\+?=", words[0]):
         del words[0]
-    return " ".join([words[0].rpartition("/")[2], *words[1:]]) if words else ""
+    for at in _beginnings(words):
+        yield " ".join([_program(words[at]), *words[at + 1 :]])
 
 
-def _starts(word: str, started: bool) -> bool:
-    """Whether a word only starts what comes behind it, or is an option of one that does."""
-    return word.rpartition("/")[2] in STARTERS or (started and word.startswith("-"))
+def _beginnings(words: Sequence[str]) -> Iterator[int]:
+    """Yield where in the words of a command a program may be named."""
+    anywhere, after_option = False, False
+    for at, word in enumerate(words):
+        program = _program(word)
+        yield at
+        anywhere = anywhere or program in HOLDERS
+        skipped = re.match(r"-|\w+=|\d", word) or program in STARTERS
+        if not (anywhere or skipped or after_option):
+            return
+        after_option = word.startswith("-")
+
+
+def _program(word: str) -> str:
+    """Return the name of a program without its folder."""
+    return word.rpartition("/")[2]
 
 
 @lru_cache(maxsize=1024)
@@ -189,42 +220,7 @@ def _path_denied(text: str, subject: Touched) -> bool:
 
 @lru_cache(maxsize=1024)
 def _path(text: str, flags: int = 0) -> re.Pattern[str]:
-    return re.compile(glob_expression(text), re.DOTALL | flags)
-
-
-def glob_expression(text: str) -> str:
-    """The regular expression of a glob: ``*``, ``**``, ``?``, ``[a-z]``, ``{a,b}``.
-
-    ``**/`` stands for any folders, none too; ``/**`` at the end for a folder and all below it.
-    """
-    text = re.sub(r"(\*\*/)+", "**/", text)  # each would be tried against each: slow
-    found, at, braces = "", 0, 0
-    while at < len(text):
-        char = text[at]
-        if text.startswith("**/", at) and (at == 0 or text[at - 1] == "/"):
-            found, at = found + "(?:[^/]+/)*", at + 3
-            continue
-        if text[at:] == "/**":
-            return found + ")" * braces + "(?:/.*)?"
-        if text.startswith("**", at):
-            found, at = found + ".*", at + 2
-            continue
-        chosen = re.compile(r"\[(!?)(\]?[^\]]*)\]").match(text, at) if char == "[" else None
-        if chosen:
-            inner = re.sub(r"([\\\[\]^&~|])", r"\\\1", chosen[2])
-            found += f"(?!/)[{'^' if chosen[1] else ''}{inner}]"
-            at = chosen.end()
-            continue
-        if char == "{" and "}" in text[at:]:
-            found, braces = found + "(?:", braces + 1
-        elif char == "}" and braces:
-            found, braces = found + ")", braces - 1
-        elif char == "," and braces:
-            found += "|"
-        else:
-            found += {"*": "[^/]*", "?": "[^/]"}.get(char) or re.escape(char)
-        at += 1
-    return found + ")" * braces
+    return re.compile(expression(text), re.DOTALL | flags)
 
 
 def _paths_offered(path: Path, cwd: Path) -> list[str]:

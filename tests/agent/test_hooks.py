@@ -182,10 +182,13 @@ class TestSettings:
             ("[hooks]\nbefore = 1", "hooks: before: 1 is no table"),
             ("[hooks]\nbefore = ''", "before: command: '' is no command"),
             ("[hooks]\nafter = [{command = 'x', timeout = 0}]", "after: timeout: 0 is no number"),
-            ("[hooks]\nafter = [{command = 'x', match = '('}]", "after: match: '(' is no pattern"),
+            (
+                "[hooks]\nafter = [{command = 'x', match = '('}]",
+                "after: match: '(' is not a pattern",
+            ),
             ("[hooks]\nafter = [{command = 'x', required = 1}]", "required: 1 is neither"),
             ("[permissions]\nallow = 'bash'", "allow: 'bash' is no list"),
-            ("[permissions]\ndeny = ['(']", "deny: '(' is no pattern"),
+            ("[permissions]\ndeny = ['(']", "deny: '(' is not a pattern"),
         ],
     )
     def test_what_cannot_be_is_told_with_its_key(

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from foldlog.cli.agent.patterns import glob_expression
 from foldlog.cli.agent.tool import ToolFailed
+from foldlog.cli.agent.workspace.globs import TooManyGlobs, expression
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules"})
 """Folders that are never looked into; only a path that leads into them does."""
@@ -74,6 +74,6 @@ def _expression(glob: str) -> re.Pattern[str]:
     if glob.startswith("/") or ".." in glob.split("/"):
         raise ToolFailed(f"{glob!r} leads out of the folder. Name another folder with path.")
     try:
-        return re.compile(glob_expression(glob if "/" in glob else f"**/{glob}"))
-    except re.error as error:
-        raise ToolFailed(f"{glob!r} is no pattern of files: {error}.") from error
+        return re.compile(expression(glob if "/" in glob else f"**/{glob}"))
+    except (re.error, TooManyGlobs) as error:
+        raise ToolFailed(f"{glob!r} is not a pattern of files: {error}.") from error

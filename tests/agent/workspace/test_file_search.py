@@ -70,7 +70,15 @@ class TestGlob:
         assert "Found in none" in hands.text("grep", pattern="needle", glob="*.key")
 
     def test_a_broken_pattern_is_told(self, hands: Hands) -> None:
-        assert "no pattern of files" in hands.error("glob", pattern="[z-a]")
+        assert "not a pattern of files" in hands.error("glob", pattern="[z-a]")
+
+    @pytest.mark.parametrize("stars", ["*a" * 40 + "b", "**a" * 6 + "b", "**/*a/" * 40 + "b"])
+    def test_no_pattern_is_slow(self, hands: Hands, folder: Path, stars: str) -> None:
+        put(folder, ["/".join(["a" * 200] * 10)])
+        assert hands.text("glob", pattern=stars) == "[No file has such a name]"
+
+    def test_a_pattern_of_too_many_alternatives_is_refused(self, hands: Hands) -> None:
+        assert "more than 256 alternatives" in hands.error("glob", pattern="{a,b}" * 20)
 
 
 class TestGrep:
