@@ -1,11 +1,13 @@
-"""What happened: an append-only log of agent sessions in one SQLite file.
+"""What happened: an append-only log of agent sessions.
 
-``EventStore`` is the door: ``append`` drafts, ``read`` events, ``verify`` the chain. It knows no
-model and no terminal.
+``EventStore`` keeps it in one SQLite file: ``append`` drafts, ``read`` events, ``verify`` the
+chain. ``Store`` is what every backend can do; ``open_store`` opens any of them by a path or a URL.
+Nothing here knows a model or a terminal.
 """
 
 from foldlog.eventstore.errors import (
     AmbiguousName,
+    BrokenExtension,
     ContextError,
     CorruptEvent,
     CorruptStore,
@@ -28,12 +30,15 @@ from foldlog.eventstore.errors import (
 )
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.leases import Holder
+from foldlog.eventstore.listing import SessionInfo
 from foldlog.eventstore.sqlite import EventStore
-from foldlog.eventstore.sqlite.sessions import SessionInfo
+from foldlog.eventstore.store import Copyable, Queryable, Searchable, Store, Verdict, open_store
 
 __all__ = [
     "AmbiguousName",
+    "BrokenExtension",
     "ContextError",
+    "Copyable",
     "CorruptEvent",
     "CorruptStore",
     "DuplicateKey",
@@ -46,15 +51,20 @@ __all__ = [
     "InvalidView",
     "NewerStore",
     "NotAStore",
+    "Queryable",
     "ReadOnlyStore",
+    "Searchable",
     "SessionHeld",
     "SessionInfo",
     "SessionNotFound",
     "SourceError",
+    "Store",
     "StoreBusy",
     "StoreError",
     "StoreFull",
     "StoreNotFound",
+    "Verdict",
     "VersionConflict",
     "VersionNotFound",
+    "open_store",
 ]

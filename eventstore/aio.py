@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from foldlog.eventstore.errors import StoreError
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.leases import Holder
+from foldlog.eventstore.listing import SessionInfo
 from foldlog.eventstore.sqlite import EventStore
-from foldlog.eventstore.sqlite.connection import MEMORY, Synchronous
-from foldlog.eventstore.sqlite.sessions import SessionInfo
+from foldlog.eventstore.sqlite.connection import Synchronous
+from foldlog.eventstore.store import MEMORY
 
 if TYPE_CHECKING:
-    from foldlog.eventstore.sqlite.search import Hit
-    from foldlog.eventstore.sqlite.verify import Verdict
+    from foldlog.eventstore.store import Verdict
+    from foldlog.eventstore.terms import Hit
 
 T = TypeVar("T")
 

@@ -207,6 +207,15 @@ def fill(holes: Iterable[Hole], payloads: Mapping[bytes, str]) -> None:
         container[place] = payloads[name]
 
 
+def unsealed(sealed: Sealed) -> tuple[dict[str, Json], dict[str, Json]]:
+    """Return the data and the meta that ``seal`` was given."""
+    holes: list[Hole] = []
+    data = unseal(sealed.data, sealed.references, holes)
+    meta = unseal(sealed.meta, sealed.references, holes)
+    fill(holes, {name: decode_text(content) for name, content in sealed.payloads.items()})
+    return data, meta
+
+
 def payloads_in(skeleton: bytes, references: bytes) -> list[bytes]:
     """The digests of the payloads of one skeleton, in the order of their places."""
     holes: list[Hole] = []

@@ -149,5 +149,9 @@ class ContextError(FoldlogError):
     """The context cannot be brought under its budget."""
 
 
+class BrokenExtension(FoldlogError):
+    """Something that another package adds to foldlog cannot be loaded."""
+
+
 class SourceError(FoldlogError):
     """A source (a transcript of another program) cannot be imported at all."""

@@ -1,71 +1,56 @@
 """A store in plain Python: slow, simple, and the oracle that other stores are compared with.
 
-It shares with ``EventStore`` what an event *is* (encoding, hashes, errors) and nothing of how
-events are kept: one list, searched from its beginning, nothing remembered and nothing derived ahead
-of time. Where the two disagree, one of them is wrong.
+It shares with ``EventStore`` what an event *is* (``recording``, ``listing``, errors) and nothing of
+how events are kept: one list, searched from its beginning, nothing remembered and nothing derived
+ahead of time. Where the two disagree, one of them is wrong.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from itertools import islice
+from threading import RLock
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
-from foldlog.eventstore import codec
-from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
-from foldlog.eventstore.errors import (
-    AmbiguousName,
-    DuplicateKey,
-    InvalidDraft,
-    SessionNotFound,
-    VersionConflict,
-    VersionNotFound,
-)
+from foldlog.eventstore import codec, listing
+from foldlog.eventstore.clock import now
+from foldlog.eventstore.errors import VersionConflict, VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft, Json
+from foldlog.eventstore.facets import calls_in, short
 from foldlog.eventstore.leases import Holder, MemoryLeases
-from foldlog.eventstore.sqlite.recorder import check_name
-from foldlog.eventstore.sqlite.sessions import (
-    PREVIEW_CHARS,
-    PREVIEWED,
-    TIMED,
-    SessionInfo,
-    no_session,
+from foldlog.eventstore.listing import SessionInfo, no_session
+from foldlog.eventstore.recording import (
+    Draft,
+    Recorded,
+    check_known,
+    check_name,
+    in_order,
+    seal,
+    started_fork,
+    to_record,
+    verdict,
 )
-from foldlog.eventstore.sqlite.verify import Verdict
-from foldlog.eventstore.upcast import upcast
-
-MESSAGES = ("message.user", "message.assistant", "message.system")
-
-
-class _Recorded(NamedTuple):
-    """An event as it is kept: its bodies encoded, so that nobody can change them from outside."""
-
-    position: int
-    session: str
-    version: int
-    type: str
-    schema: int
-    at: str
-    key: str | None
-    bodies: codec.Sealed
-    hash: bytes
+from foldlog.eventstore.store import MEMORY, Verdict
+from foldlog.eventstore.terms import Hit, Term, excerpt, parse, says
+from foldlog.eventstore.text import text_of
 
 
 class MemoryStore:
-    """An append-only log of many sessions in memory, with the methods of ``EventStore``.
+    """An append-only log of many sessions in memory: a ``Store`` that is ``Searchable``.
 
-    What needs a database is left out: ``search``, ``sql`` and ``backup``.
+    Threads may share it. It cannot run SQL, and cannot be copied into a file.
 
     Args:
-        clock: What time it is, ISO 8601 in UTC; for tests.
+        clock: Returns the time, ISO 8601 in UTC; for tests.
     """
 
     def __init__(self, *, clock: Callable[[], str] | None = None) -> None:
-        self._clock = clock or (lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
-        self._log: list[_Recorded] = []
+        self._clock = clock or now
+        self._lock = RLock()
+        self._log: list[Recorded] = []
         self._parents: dict[str, tuple[str, int]] = {}
         self._folds: dict[str, tuple[int, bytes]] = {}
         self._leases = MemoryLeases()
@@ -82,7 +67,12 @@ class MemoryStore:
         self.close()
 
     def close(self) -> None:
-        """Nothing needs closing."""
+        """Do nothing: there is nothing to close."""
+
+    @property
+    def path(self) -> str:
+        """``:memory:``."""
+        return MEMORY
 
     # -- append ------------------------------------------------------------------------------
 
@@ -91,41 +81,24 @@ class MemoryStore:
     ) -> list[Event]:
         """Record drafts at the end of a session: all of them, or none."""
         check_name("session id", session)
-        sealed = [(draft, _seal(draft)) for draft in drafts]
-        known = {
-            draft.key: self._first_recording(session, draft, bodies)
-            for draft, bodies in sealed
-            if draft.key is not None
-        }
-        fresh = _first_of_each_key(
-            session, [one for one in sealed if known.get(one[0].key or "") is None]
-        )
-        last = self.last(session)
-        if fresh and expected is not None and expected != last:
-            raise VersionConflict(session, expected, last)
-        at = self._clock() if fresh else ""
-        recorded = [self._record(session, draft, bodies, at) for draft, bodies in fresh]
-        unnamed = iter([row for row in recorded if row.key is None])
-        named = known | {row.key: row for row in recorded if row.key is not None}
-        rows = [next(unnamed) if d.key is None else named[d.key] for d, _ in sealed]
-        return [_event(row) for row in rows if row is not None]
+        checked = [Draft(draft, seal(draft)) for draft in drafts]
+        with self._lock:
+            known = self._known(session, checked)
+            fresh = to_record(session, checked, known, self.last(session), expected)
+            at = self._clock() if fresh else ""
+            events = [self._record(session, one, at).event() for one in fresh]
+        return in_order(checked, events, known)
 
-    def _first_recording(
-        self, session: str, draft: EventDraft, bodies: codec.Sealed
-    ) -> _Recorded | None:
-        for row in self._rows(session):
-            if row.key == draft.key:
-                if _content(row.type, row.bodies) != _content(draft.type, bodies):
-                    raise DuplicateKey(session, row.key or "", row.version)
-                return row
-        return None
+    def _known(self, session: str, drafts: Iterable[Draft]) -> dict[str, Event]:
+        rows = {row.key: row for row in self._rows(session) if row.key is not None}
+        found = [(one, rows[one.draft.key]) for one in drafts if one.draft.key in rows]
+        for one, row in found:
+            check_known(session, one, row.version, row.content)
+        return {row.key: row.event() for _, row in found if row.key is not None}
 
-    def _record(self, session: str, draft: EventDraft, bodies: codec.Sealed, at: str) -> _Recorded:
-        rows = self._rows(session)
-        previous, version = (rows[-1].hash, rows[-1].version + 1) if rows else (GENESIS, 1)
-        header = (session, version, draft.type, draft.schema, at, draft.key)
-        hash = event_hash(previous, *header, bodies.data, bodies.meta, bodies.references)
-        row = _Recorded(len(self._log) + 1, *header, bodies, hash)
+    def _record(self, session: str, one: Draft, at: str) -> Recorded:
+        previous = next(reversed(self._rows(session)), None)
+        row = Recorded.of(one, session, previous, position=len(self._log) + 1, at=at)
         self._log.append(row)
         return row
 
@@ -139,7 +112,7 @@ class MemoryStore:
         until: int | None = None,
         types: Collection[str] | None = None,
     ) -> Iterator[Event]:
-        """The events of a session in order; a fork's begin with those it inherits."""
+        """Read the events of a session in order; a fork's begin with those it inherits."""
         last = self.last(session)
         if not last:
             raise no_session(session)
@@ -151,15 +124,15 @@ class MemoryStore:
         ranges: Iterable[tuple[int, int]],
         types: Collection[str] | None = None,
     ) -> Iterator[Event]:
-        """The events in these ranges of versions, both ends included, in the order given."""
+        """Read the events in these ranges of versions, both ends included, in the order given."""
         rows = self._rows(session)
         for first, last in ranges:
             for row in rows:
                 if first <= row.version <= last and (types is None or row.type in types):
-                    yield _event(row)
+                    yield row.event()
 
     def get(self, session: str, version: int) -> Event:
-        """One event."""
+        """Return one event."""
         for event in self.read(session):
             if event.version == version:
                 return event
@@ -167,20 +140,20 @@ class MemoryStore:
         raise VersionNotFound(f"session {session!r} has the versions 1 to {last}, not {version}.")
 
     def last(self, session: str) -> int:
-        """The highest version of a session; 0 when there is no such session."""
+        """Return the highest version of a session; 0 when there is no such session."""
         rows = self._rows(session)
         return rows[-1].version if rows else 0
 
     def exists(self, session: str) -> bool:
-        """Whether anything was recorded under that id."""
+        """Return whether anything was recorded under that id."""
         return self.last(session) > 0
 
     def events(self, *, after: int = 0) -> Iterator[Event]:
-        """The events of all sessions as they were recorded, behind a position."""
-        return (_event(row) for row in list(self._log) if row.position > after)
+        """Read the events of all sessions in the order of their positions, after a position."""
+        return (row.event() for row in list(self._log) if row.position > after)
 
-    def _rows(self, session: str) -> list[_Recorded]:
-        """All rows of a session in order, inherited ones first."""
+    def _rows(self, session: str) -> list[Recorded]:
+        """Return all rows of a session in order, inherited ones first."""
         own = [row for row in self._log if row.session == session]
         if session not in self._parents:
             return own
@@ -190,49 +163,16 @@ class MemoryStore:
     # -- sessions and forks ------------------------------------------------------------------
 
     def sessions(self) -> list[SessionInfo]:
-        """All sessions, the one used last first."""
-        names = {row.session for row in self._log}
-        infos = [self.session(name) for name in names]
-        return sorted(infos, key=lambda info: (info.last, info.session), reverse=True)
+        """Return all sessions, the one used last first."""
+        return listing.newest_first(map(self.session, {row.session for row in list(self._log)}))
 
     def session(self, session: str) -> SessionInfo:
-        """What the list tells of one session."""
-        everything = list(self.read(session))
-        own = [event for event in everything if event.session == session]
-        types = [event.type for event in everything]
-        newest = own[-TIMED - 1 :]
-        return SessionInfo(
-            session,
-            **_told(own),
-            preview=_preview(everything),
-            first=own[0].version,
-            last_version=own[-1].version,
-            head=_head(everything),
-            messages=sum(map(types.count, MESSAGES)),
-            tool_results=types.count("tool.result"),
-            compactions=sum(map(_compacts, everything)),
-            started=own[0].occurred,
-            last=max((e.occurred for e in newest if e.meta.get("occurred")), default=newest[-1].at),
-        )
+        """Return what the list says of one session."""
+        return listing.listed(session, list(self.read(session)))
 
     def find_session(self, name: str, *, cwd: str | None = None) -> str:
-        """The session that a person means: an id, a unique prefix, a title, or ``last``."""
-        infos = self.sessions()
-        if name == "last":
-            own = [info for info in infos if info.parent_kind != "subagent"]
-            here = [info for info in own if cwd and info.cwd == cwd]
-            if not own:
-                raise SessionNotFound("there is no session yet.")
-            return (here or own)[0].session
-        same = {info.session for info in infos if info.session == name}
-        begin = {info.session for info in infos if info.session.startswith(name)}
-        titled = {info.session for info in infos if info.title == name}
-        found = same or begin or titled
-        if len(found) > 1:
-            raise AmbiguousName(f"{name!r} names {len(found)} sessions: {', '.join(found)}.")
-        if not found:
-            raise no_session(name)
-        return found.pop()
+        """Return the id of the session that a person means."""
+        return listing.find(name, self.sessions(), cwd)
 
     def fork(
         self,
@@ -242,171 +182,86 @@ class MemoryStore:
         title: str | None = None,
         new: str | None = None,
     ) -> Event:
-        """A new session that shares this one's versions up to ``at``; nothing is copied."""
-        parent = self.get(session, self.last(session) if at is None else at)
-        name = new or str(uuid.uuid4())
-        check_name("session id", name)
-        if self.exists(name):
-            raise VersionConflict(name, 0, self.last(name))
-        origin = {"session": session, "version": parent.version, "kind": "fork"}
-        data = {"title": title, "cwd": self.session(session).cwd, "parent": origin}
-        draft = EventDraft("session.started", {k: v for k, v in data.items() if v is not None})
-        self._parents[name] = (session, parent.version)
-        return _event(self._record(name, draft, _seal(draft), self._clock()))
+        """Start a session that shares this one's versions up to ``at``; nothing is copied."""
+        with self._lock:
+            parent = self.get(session, self.last(session) if at is None else at)
+            name = new or str(uuid.uuid4())
+            check_name("session id", name)
+            if self.exists(name):
+                raise VersionConflict(name, 0, self.last(name))
+            cwd = self.session(session).cwd
+            draft = started_fork(session, parent.version, title=title, cwd=cwd)
+            self._parents[name] = (session, parent.version)
+            return self._record(name, Draft(draft, seal(draft)), self._clock()).event()
 
     def lease(self, session: str, *, holder: str | None = None) -> AbstractContextManager[Holder]:
-        """A session for one user of this store alone, for the time of a ``with`` block."""
+        """Keep a session for one user of this store alone, for the time of a ``with`` block."""
         check_name("session id", session)
         return self._leases.hold(session, Holder.me(holder))
 
-    # -- the fold's cache --------------------------------------------------------------------
+    # -- the cache of folds ------------------------------------------------------------------
 
     def load_fold(self, session: str) -> tuple[int, Json] | None:
-        """The newest saved state of a session's fold and the version it stands at."""
+        """Return a session's cached fold: its version and its state."""
         saved = self._folds.get(session)
         return None if saved is None else (saved[0], codec.loads(saved[1]))
 
     def save_fold(self, session: str, version: int, state: Json) -> None:
-        """Keep the state of a session's fold, unless a newer one is kept."""
+        """Cache the state of a session's fold, unless a newer one is cached."""
         if version > self._folds.get(session, (0, b""))[0]:
             self._folds[session] = (version, codec.dumps(state))
 
-    # -- prove -------------------------------------------------------------------------------
+    # -- prove, search -----------------------------------------------------------------------
 
-    def verify(self, session: str | None = None, *, expect: str | None = None) -> Iterator[Verdict]:
-        """Derive every hash anew and say what does not agree."""
-        names = {row.session for row in self._log} if session is None else [session]
-        for name in names:
-            if not self.exists(name):
-                raise no_session(name)
-            yield self._verdict(name, expect)
+    def verify(
+        self,
+        session: str | None = None,
+        *,
+        expect: str | None = None,
+        progress: Callable[[str, int], None] | None = None,
+    ) -> Iterator[Verdict]:
+        """Recompute every hash and report what differs."""
+        names = {row.session for row in list(self._log)} if session is None else {session}
+        return (verdict(name, self._rows(name), expect) for name in names)
 
-    def _verdict(self, session: str, expect: str | None) -> Verdict:
-        verdict, previous = Verdict(session), GENESIS
-        for number, row in enumerate(self._rows(session), 1):
-            header = (row.session, number, row.type, row.schema, row.at, row.key)
-            bodies = row.bodies
-            if row.hash != event_hash(
-                previous, *header, bodies.data, bodies.meta, bodies.references
-            ):
-                verdict.problems.append((number, "its hash does not follow"))
-            previous, verdict.events = row.hash, number
-        verdict.head_hash = hash_name(previous)
-        if expect not in (None, verdict.head_hash):
-            verdict.problems.append((verdict.events, f"the last event's hash is not {expect}"))
-        return verdict
+    def search(
+        self,
+        text: str,
+        *,
+        session: str | None = None,
+        types: Collection[str] | None = None,
+        tool: str | None = None,
+        limit: int = 50,
+        before: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Hit]:
+        """Find where something was said, the newest first, by reading all of it."""
+        terms = parse(text)
+        rows = self._rows(session) if session is not None else list(self._log)
+        older = [row for row in rows if before is None or row.position < before]
+        found = (
+            self._hit(row, terms, tool)
+            for row in sorted(older, reverse=True)
+            if types is None or row.type in types
+        )
+        return list(islice(filter(None, found), limit))
 
+    def _hit(self, row: Recorded, terms: list[Term], tool: str | None) -> Hit | None:
+        event, tools = row.event(), self._tools(row)
+        said = text_of(event.type, event.data)
+        if not says(said, terms) or tool not in (None, *tools):
+            return None
+        place = (event.position, event.session, event.version, event.type, event.occurred)
+        return Hit(*place, ",".join(tools) or None, excerpt(said, terms))
 
-def _seal(draft: EventDraft) -> codec.Sealed:
-    check_name("type of an event", draft.type)
-    if draft.key is not None:
-        check_name("key", draft.key)
-    if not isinstance(draft.data, Mapping) or not isinstance(draft.meta, Mapping):
-        raise InvalidDraft("data and meta must be objects.")
-    if type(draft.schema) is not int or draft.schema < 1:
-        raise InvalidDraft("the schema must be a number from 1.")
-    try:
-        return codec.seal(draft.data, draft.meta)
-    except (TypeError, ValueError) as error:
-        raise InvalidDraft(f"data and meta must be JSON: {error}.") from error
-
-
-def _content(type: str, bodies: codec.Sealed) -> tuple[str, bytes]:
-    """What a key stands for: the type and the data of an event, not its meta."""
-    return type, codec.dumps(_bodies(bodies)[0])
-
-
-def _first_of_each_key(
-    session: str, sealed: list[tuple[EventDraft, codec.Sealed]]
-) -> list[tuple[EventDraft, codec.Sealed]]:
-    fresh: list[tuple[EventDraft, codec.Sealed]] = []
-    for draft, bodies in sealed:
-        twins = [one for one in fresh if draft.key is not None and one[0].key == draft.key]
-        if any(_content(one.type, other) != _content(draft.type, bodies) for one, other in twins):
-            raise InvalidDraft(f"key {draft.key!r} names two different drafts for {session!r}.")
-        if not twins:
-            fresh.append((draft, bodies))
-    return fresh
-
-
-def _bodies(sealed: codec.Sealed) -> tuple[dict[str, Json], dict[str, Json]]:
-    """The data and the meta that were sealed."""
-    texts = {name: codec.decode_text(content) for name, content in sealed.payloads.items()}
-    holes: list[codec.Hole] = []
-    data = codec.unseal(sealed.data, sealed.references, holes)
-    meta = codec.unseal(sealed.meta, sealed.references, holes)
-    codec.fill(holes, texts)
-    return data, meta
-
-
-def _event(row: _Recorded) -> Event:
-    data, meta = _bodies(row.bodies)
-    schema, data = upcast(row.type, row.schema, data)
-    return Event(
-        position=row.position,
-        session=row.session,
-        version=row.version,
-        type=row.type,
-        schema=schema,
-        at=row.at,
-        data=data,
-        meta=meta,
-        hash=hash_name(row.hash),
-        key=row.key,
-    )
-
-
-def _told(own: list[Event]) -> dict[str, Json]:
-    """What a session's own events say of its title, tags, folder, origin and parent."""
-    told: dict[str, Json] = {}
-    for event in own:
-        if event.type == "session.started":
-            parent = event.data.get("parent") or {}
-            told |= {
-                "title": _plain(event.data.get("title")) or told.get("title"),
-                "cwd": _plain(event.data.get("cwd")),
-                "origin": event.data.get("origin"),
-                "parent": parent.get("session"),
-                "parent_version": parent.get("version"),
-                "parent_kind": parent.get("kind"),
-            }
-        elif event.type == "session.renamed":
-            told["title"] = _plain(event.data.get("title"))
-        elif event.type == "session.tagged":
-            told["tags"] = tuple(event.data.get("tags", ()))
-    return told
-
-
-def _head(events: list[Event]) -> int:
-    """The tip of the lineage: behind a move, where it moved to."""
-    by_version = {event.version: event for event in events}
-    version = events[-1].version
-    while by_version[version].type == "head.moved":
-        data = by_version[version].data
-        target = data["path"][-1][1] if data.get("path") else data["to"]
-        if not 0 < target < version:
-            break
-        version = target
-    return version
-
-
-def _compacts(event: Event) -> bool:
-    edits = event.data.get("edits", []) if event.type == "view.edited" else []
-    return any(edit.get("shown") in ("summary", "marker") for edit in edits)
-
-
-def _preview(events: list[Event]) -> str | None:
-    """The beginning of the first user message with text."""
-    for event in [event for event in events if event.type == "message.user"][:PREVIEWED]:
-        content = event.data.get("content")
-        if isinstance(content, list):
-            texts = [block["text"] for block in content if block.get("text", "").strip()]
-            content = texts[0] if texts else None
-        if content and content.strip():
-            return _plain(" ".join(content.split())[:PREVIEW_CHARS])
-    return None
-
-
-def _plain(text: str | None) -> str | None:
-    """A text as lists tell it: without lone surrogates, which no terminal takes."""
-    return None if text is None else text.encode(errors="replace").decode()
+    def _tools(self, row: Recorded) -> list[str]:
+        """Return the tools that an event calls, or the one that its result answers."""
+        data = row.event().data
+        if row.type == "message.assistant":
+            return list(calls_in(data).values())
+        if row.type != "tool.result":
+            return []
+        id = short(data.get("tool_use_id")) or ""
+        earlier = [one.event() for one in self._rows(row.session) if one.version < row.version]
+        calls = [calls_in(event.data) for event in earlier if event.type == "message.assistant"]
+        return next(([made[id]] for made in reversed(calls) if made.get(id)), [])

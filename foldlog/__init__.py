@@ -10,7 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from foldlog.eventstore import Event, EventDraft, EventStore, FoldlogError
+    from foldlog.eventstore import (
+        Event,
+        EventDraft,
+        EventStore,
+        FoldlogError,
+        Store,
+        open_store,
+    )
     from foldlog.eventstore.aio import AsyncEventStore
     from foldlog.projections import Session, View, project, render
 
@@ -23,7 +30,9 @@ __all__ = [
     "EventStore",
     "FoldlogError",
     "Session",
+    "Store",
     "View",
+    "open_store",
     "project",
     "render",
 ]
@@ -31,6 +40,7 @@ __all__ = [
 _HOMES = {
     "AsyncEventStore": "eventstore.aio",
     **dict.fromkeys(("Event", "EventDraft", "EventStore", "FoldlogError"), "eventstore"),
+    **dict.fromkeys(("Store", "open_store"), "eventstore"),
     **dict.fromkeys(("Session", "View", "project", "render"), "projections"),
 }
 

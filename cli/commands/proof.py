@@ -14,7 +14,7 @@ from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore, FoldlogError, InvalidView
-from foldlog.eventstore.sqlite.verify import Verdict
+from foldlog.eventstore.store import Verdict
 from foldlog.projections import repairs
 from foldlog.projections.explain.proof import difference, has_diverged, is_provable, view_problems
 from foldlog.projections.render.repairs import RULES

@@ -17,7 +17,7 @@ from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import EventStore, InvalidView
-from foldlog.eventstore.sqlite.search import Hit
+from foldlog.eventstore.terms import Hit
 from foldlog.projections import View, open_view
 from foldlog.projections.explain.why import SEEN, is_seen
 from foldlog.projections.view.address import Handle

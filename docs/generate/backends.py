@@ -8,8 +8,7 @@ from textwrap import dedent
 
 from docs.generate.markdown import fence, table
 from docs.generate.signatures import member_of, summary
-from foldlog import EventStore
-from foldlog.eventstore import testing
+from foldlog.eventstore import Store, testing
 
 
 def conformance() -> None:
@@ -34,11 +33,11 @@ def conformance_example() -> None:
 
 
 def protocol() -> None:
-    """The methods of a backend and what ``EventStore`` says of each."""
+    """The methods of a backend and what ``Store`` says of each."""
     lines: list[str] = []
-    for name, method in vars(testing.Backend).items():
+    for name, method in vars(Store).items():
         if inspect.isfunction(method) and not name.startswith("_"):
-            lines += member_of(name, getattr(EventStore, name))
+            lines += member_of(name, getattr(Store, name))
     fence("\n".join(lines), "python")
 
 

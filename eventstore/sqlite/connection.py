@@ -29,9 +29,7 @@ from foldlog.eventstore.errors import (
     StoreNotFound,
 )
 from foldlog.eventstore.sqlite import files, schema
-
-MEMORY = ":memory:"
-"""The path of a store that is gone when it is closed."""
+from foldlog.eventstore.store import MEMORY
 
 Synchronous = Literal["FULL", "NORMAL"]
 

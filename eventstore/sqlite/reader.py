@@ -12,6 +12,7 @@ from foldlog.eventstore.chain import hash_name
 from foldlog.eventstore.errors import CorruptEvent
 from foldlog.eventstore.events import Event
 from foldlog.eventstore.facets import ROLES
+from foldlog.eventstore.listing import MESSAGES, head
 from foldlog.eventstore.sqlite.ancestry import Ancestry, Segment
 from foldlog.eventstore.sqlite.connection import Connection
 from foldlog.eventstore.upcast import UPCASTERS, lifted
@@ -23,7 +24,7 @@ SELECT = (
     "SELECT position, session, version, type, schema, recorded, key, data, meta, refs, hash"
     " FROM events"
 )
-SESSION, VERSION, DATA, META, REFS, HASH = 1, 2, 7, 8, 9, 10
+SESSION, VERSION, TYPE, DATA, META, REFS, HASH = 1, 2, 3, 7, 8, 9, 10
 """Where a row of ``SELECT`` holds what."""
 
 REMEMBERED_CHARS = 8_000_000
@@ -133,21 +134,15 @@ class Reader:
         return clock.text(self._connection.rows(sql, (session, version))[0][0])
 
     def head(self, session: str, version: int) -> int:
-        """The tip of the lineage that ends at a version: ``head.moved`` is followed back."""
-        while True:
-            event = next(self.ranges(session, [(version, version)], None))
-            target = _moved_to(event)
-            if target is None or not 0 < target < version:
-                return version
-            version = target
+        """Return the tip of the lineage that ends at a version: see ``listing.head``."""
+        return head(version, lambda at: next(self.ranges(session, [(at, at)], None)))
 
     def count(self, session: str, until: int) -> tuple[int, int]:
         """How many messages and tool results there are up to a version, inherited ones included."""
         messages = results = 0
         for segment in self._ancestry.clip(session, 1, until):
             ((more, others),) = self._connection.rows(
-                "SELECT count(*) FILTER (WHERE type IN"
-                " ('message.user', 'message.assistant', 'message.system')),"
+                f"SELECT count(*) FILTER (WHERE type IN {MESSAGES}),"
                 " count(*) FILTER (WHERE type = 'tool.result')"
                 " FROM events WHERE session = ? AND version BETWEEN ? AND ?",
                 segment,
@@ -264,16 +259,6 @@ def _check_gaps(rows: Rows, segment: Segment, after: int) -> None:
         found = {row[VERSION] for row in rows}
         missing = next(v for v in range(after + 1, after + wanted + 1) if v not in found)
         raise CorruptEvent(segment.session, missing, "it is missing")
-
-
-def _moved_to(event: Event) -> int | None:
-    """Where the event puts the head, if it moves it."""
-    if event.type != "head.moved":
-        return None
-    match event.data:
-        case {"path": [*_, [int(), int() as target]]} | {"to": int() as target}:
-            return target
-    return None
 
 
 def _of_types(types: Collection[str] | None) -> tuple[str, tuple[str, ...]]:

@@ -1,22 +1,22 @@
-"""Drafts to rows: seal them, then take the store, give versions and hashes, and insert.
+"""Drafts to rows: encode them, then lock the store, give versions and hashes, and insert.
 
-What can be done before the lock is taken is done there: encoding, digests, compression.
+What can be done before the lock is taken is done then: encoding, digests, compression.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from foldlog.eventstore import clock, codec
-from foldlog.eventstore.calls import ToolNames
-from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
-from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
+from foldlog.eventstore.chain import GENESIS, event_hash
+from foldlog.eventstore.errors import VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.eventstore.facets import NONE, calls_in, facets
+from foldlog.eventstore.facets import NONE, ToolNames, calls_in, facets
+from foldlog.eventstore.recording import check_known, event, in_order, seal, to_record
 from foldlog.eventstore.sqlite.connection import INSERT_EVENT, INSERT_PAYLOAD, Connection
-from foldlog.eventstore.sqlite.reader import DATA, REFS, VERSION, Reader
+from foldlog.eventstore.sqlite.reader import DATA, REFS, TYPE, VERSION, Reader
 from foldlog.eventstore.upcast import UPCASTERS, lifted
 
 REMEMBERED_PAYLOADS = 8192
@@ -24,9 +24,6 @@ REMEMBERED_PAYLOADS = 8192
 
 REMEMBERED_SESSIONS = 64
 """How many sessions' calls are kept in memory."""
-
-NAME_BYTES = 500
-"""How long a session's id, a type and a key may be: shorter than any payload."""
 
 TAIL = (
     "SELECT version, hash, (SELECT max(position) FROM events) FROM events"
@@ -36,17 +33,17 @@ POSITION = "SELECT coalesce(max(position), 0) FROM events"
 
 
 class Prepared(NamedTuple):
-    """A draft that is ready to be inserted once its version is known."""
+    """A draft that is ready to be inserted once its version is known; see ``Checked``."""
 
     draft: EventDraft
-    sealed: codec.Sealed
+    bodies: codec.Sealed
     data: codec.Stored
     meta: codec.Stored
     payloads: list[tuple[bytes, int, codec.Stored, bytes]]
 
 
 class Tail(NamedTuple):
-    """What an append follows: the session's last event, and the store's last position."""
+    """The session's last event, and the store's last position."""
 
     version: int
     hash: bytes
@@ -71,7 +68,7 @@ class Recorder:
     def append(
         self, session: str, drafts: Iterable[EventDraft], expected: int | None
     ) -> list[Event]:
-        """Record the drafts whose keys are not known; all of them, or none."""
+        """Record the drafts whose keys are not known: all of them, or none."""
         with self._connection.lock:
             prepared = [self._prepare(draft) for draft in drafts]
             if not prepared:
@@ -80,16 +77,16 @@ class Recorder:
                 with self._connection.writing() as db:
                     tail = _tail(db, session)
                     known = self._known(session, prepared) if tail.version else {}
-                    fresh = _first_of_each_key(session, prepared, known)
-                    recorded = self._append_fresh(db, session, fresh, tail, expected)
+                    fresh = to_record(session, prepared, known, tail.version, expected)
+                    recorded = self._insert(db, session, fresh, tail) if fresh else []
             except BaseException:
                 self._names.pop(session, None)  # they may hold calls that were rolled back
                 raise
             self._remember(fresh)
-        return recorded if len(recorded) == len(prepared) else _in_order(prepared, recorded, known)
+        return recorded if len(recorded) == len(prepared) else in_order(prepared, recorded, known)
 
     def start_fork(self, fork: str, draft: EventDraft, parent: Event) -> Event:
-        """Record a fork's first event behind the event that it forks from."""
+        """Record a fork's first event after the event that it forks from."""
         with self._connection.lock:
             prepared = self._prepare(draft)
             with self._connection.writing() as db:
@@ -102,40 +99,16 @@ class Recorder:
         self._names.pop(fork, None)
         return event
 
-    def _append_fresh(
-        self,
-        db: sqlite3.Connection,
-        session: str,
-        fresh: list[Prepared],
-        tail: Tail,
-        expected: int | None,
-    ) -> list[Event]:
-        if not fresh:
-            return []
-        if expected is not None and expected != tail.version:
-            raise VersionConflict(session, expected, tail.version)
-        return self._insert(db, session, fresh, tail)
-
     def _prepare(self, draft: EventDraft) -> Prepared:
-        check_name("type of an event", draft.type)
-        if draft.key is not None:
-            check_name("key", draft.key)
-        if not isinstance(draft.data, Mapping) or not isinstance(draft.meta, Mapping):
-            raise InvalidDraft(f"data and meta of a {draft.type} event must be objects.")
-        if type(draft.schema) is not int or draft.schema < 1:
-            raise InvalidDraft(f"the schema of a {draft.type} event must be a number from 1.")
-        try:
-            sealed = codec.seal(draft.data, draft.meta)
-        except (TypeError, ValueError) as error:
-            raise InvalidDraft(f"the data of a {draft.type} event is not JSON: {error}.") from error
+        bodies = seal(draft)
         pack = self._compressor.pack
         payloads = [
             (name, len(content), pack(content), name)
-            for name, content in sealed.payloads.items()
+            for name, content in bodies.payloads.items()
             if name not in self._recorded
         ]
-        meta = pack(sealed.meta) if draft.meta else "{}"
-        return Prepared(draft, sealed, pack(sealed.data), meta, payloads)
+        meta = pack(bodies.meta) if draft.meta else "{}"
+        return Prepared(draft, bodies, pack(bodies.data), meta, payloads)
 
     def _insert(
         self, db: sqlite3.Connection, session: str, fresh: Sequence[Prepared], tail: Tail
@@ -145,15 +118,15 @@ class Recorder:
         last, previous, position = tail
         names = self._tool_names(session, last)
         rows, events = [], []
-        for version, (draft, sealed, data, meta, _) in enumerate(fresh, last + 1):
+        for version, (draft, bodies, data, meta, _) in enumerate(fresh, last + 1):
             position += 1
-            references = sealed.references
+            references = bodies.references
             header = (session, version, draft.type, draft.schema, at, draft.key)
-            previous = event_hash(previous, *header, sealed.data, sealed.meta, references)
+            previous = event_hash(previous, *header, bodies.data, bodies.meta, references)
             columns = _facets(draft, names)
             row = (position, *header[:4], recorded, draft.key, *columns, data, meta)
             rows.append((*row, references or None, previous))
-            events.append(_event(position, session, version, at, draft, previous))
+            events.append(event(position, session, version, at, draft, previous))
         names.reach(tail.version + len(rows))
         payloads = [payload for prepared in fresh for payload in prepared.payloads]
         if payloads:
@@ -162,27 +135,24 @@ class Recorder:
         return list(map(lifted, events)) if UPCASTERS else events
 
     def _known(self, session: str, prepared: Sequence[Prepared]) -> dict[str, Event]:
-        """The first recordings of the keys, as far as they are known."""
+        """Return the events that the drafts' keys name, as far as there are any."""
         known: dict[str, Event] = {}
-        for draft, sealed, *_ in prepared:
-            if draft.key is None:
+        for one in prepared:
+            key = one.draft.key
+            row = None if key is None else self._reader.by_key(session, key)
+            if key is None or row is None:
                 continue
-            row = self._reader.by_key(session, draft.key)
-            if row is None:
-                continue
-            (event,) = self._reader.decode([row])
-            stored = (row[3], self._reader.skeleton(row[DATA]), row[REFS] or b"")
-            if not _same_content(stored, _content(draft, sealed)):
-                raise DuplicateKey(session, draft.key, row[VERSION])
-            known[draft.key] = event
+            (known[key],) = self._reader.decode([row])
+            stored = (row[TYPE], self._reader.skeleton(row[DATA]), row[REFS] or b"")
+            check_known(session, one, row[VERSION], stored)
         return known
 
     def _remember(self, fresh: Iterable[Prepared]) -> None:
-        """Only now, after the commit, are these payloads known to be there."""
+        """Remember these payloads: only now, after the commit, are they known to be there."""
         if len(self._recorded) > REMEMBERED_PAYLOADS:
             self._recorded.clear()
         for prepared in fresh:
-            self._recorded.update(prepared.sealed.payloads)
+            self._recorded.update(prepared.bodies.payloads)
 
     def _tool_names(self, session: str, last: int) -> ToolNames:
         names = self._names.get(session)
@@ -194,48 +164,9 @@ class Recorder:
         return names
 
 
-def check_name(what: str, name: object) -> None:
-    """Refuse a name that does not survive a terminal, a URL and a database.
-
-    Raises:
-        InvalidDraft: It is empty, longer than 500 bytes, or not valid Unicode.
-    """
-    if type(name) is not str or not 0 < len(name) <= NAME_BYTES or "\0" in name:
-        raise _bad_name(what, name)
-    if not name.isascii():
-        try:
-            if len(name.encode()) > NAME_BYTES:
-                raise _bad_name(what, name)
-        except UnicodeEncodeError:
-            raise InvalidDraft(f"the {what} {name!r:.80} is not valid Unicode.") from None
-
-
-def _bad_name(what: str, name: object) -> InvalidDraft:
-    return InvalidDraft(
-        f"the {what} must be a text of 1 to {NAME_BYTES} bytes in UTF-8, not {name!r:.80}."
-    )
-
-
 def _tail(db: sqlite3.Connection, session: str) -> Tail:
     row = db.execute(TAIL, (session,)).fetchone()
     return Tail(*row) if row else Tail(0, GENESIS, db.execute(POSITION).fetchone()[0])
-
-
-def _event(
-    position: int, session: str, version: int, at: str, draft: EventDraft, hash: bytes
-) -> Event:
-    return Event(
-        position,
-        session,
-        version,
-        draft.type,
-        draft.schema,
-        at,
-        dict(draft.data),
-        dict(draft.meta),
-        hash_name(hash),
-        draft.key,
-    )
 
 
 def _facets(draft: EventDraft, names: ToolNames) -> tuple[Any, ...]:
@@ -247,49 +178,3 @@ def _facets(draft: EventDraft, names: ToolNames) -> tuple[Any, ...]:
         tool = names.find(draft.data.get("tool_use_id"))
         return facets(draft.type, draft.data, tool=tool)
     return NONE
-
-
-Content = tuple[str, bytes, bytes]
-"""What a key stands for: an event's type, the skeleton of its data, its references."""
-
-
-def _content(draft: EventDraft, sealed: codec.Sealed) -> Content:
-    return draft.type, sealed.data, sealed.references
-
-
-def _same_content(one: Content, other: Content) -> bool:
-    """Whether type and data are equal; of the references, only those of the data count."""
-    return one[:2] == other[:2] and (
-        one[2] == other[2] or codec.payloads_in(*one[1:]) == codec.payloads_in(*other[1:])
-    )
-
-
-def _first_of_each_key(
-    session: str, prepared: Sequence[Prepared], known: Mapping[str, Event]
-) -> list[Prepared]:
-    """What is to be recorded: no key that is known, none twice."""
-    first: dict[str, Prepared] = {}
-    fresh = []
-    for one in prepared:
-        key = one.draft.key
-        if key is None:
-            fresh.append(one)
-        elif key in first:
-            twin = first[key]
-            if not _same_content(
-                _content(twin.draft, twin.sealed), _content(one.draft, one.sealed)
-            ):
-                raise InvalidDraft(f"key {key!r} names two different drafts for {session!r}.")
-        elif key not in known:
-            first[key] = one
-            fresh.append(one)
-    return fresh
-
-
-def _in_order(
-    prepared: Sequence[Prepared], recorded: Sequence[Event], known: Mapping[str, Event]
-) -> list[Event]:
-    """One event a draft, in the order of the drafts."""
-    by_key = {**known, **{event.key: event for event in recorded if event.key is not None}}
-    unnamed = (event for event in recorded if event.key is None)
-    return [next(unnamed) if p.draft.key is None else by_key[p.draft.key] for p in prepared]

@@ -1,7 +1,7 @@
 """The event store: append what happened, read it back, prove that it is unchanged.
 
-This is the door; behind it ``recorder`` turns drafts into rows, ``reader`` turns rows into events,
-``sqlite`` holds the file and its lock, and ``schema`` the tables and the triggers that guard them.
+Each method passes its work on: ``recorder`` turns drafts into rows, ``reader`` turns rows into
+events, ``sessions`` keeps the list, ``connection`` holds the file and its lock.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ from foldlog.eventstore.clock import now
 from foldlog.eventstore.errors import CorruptEvent, ReadOnlyStore, VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.leases import FileLeases, Holder, Leases, MemoryLeases
+from foldlog.eventstore.listing import SessionInfo, no_session
+from foldlog.eventstore.recording import check_name, started_fork
 from foldlog.eventstore.sqlite.ancestry import Ancestry
-from foldlog.eventstore.sqlite.connection import MEMORY, Connection, Synchronous
+from foldlog.eventstore.sqlite.connection import Connection, Synchronous
 from foldlog.eventstore.sqlite.reader import Reader
-from foldlog.eventstore.sqlite.recorder import Recorder, check_name
-from foldlog.eventstore.sqlite.sessions import SessionInfo, SessionList, no_session, show
+from foldlog.eventstore.sqlite.recorder import Recorder
+from foldlog.eventstore.sqlite.sessions import SessionList, show
+from foldlog.eventstore.store import MEMORY
 
 if TYPE_CHECKING:
     from sqlite_utils.db import Database
 
-    from foldlog.eventstore.sqlite.search import Hit
-    from foldlog.eventstore.sqlite.verify import Verdict
+    from foldlog.eventstore.store import Verdict
+    from foldlog.eventstore.terms import Hit
 
 
 class EventStore:
@@ -239,12 +242,8 @@ class EventStore:
         parent = self.get(session, self.last(session) if at is None else at)
         name = new or str(uuid.uuid4())
         check_name("session id", name)
-        data: dict[str, Json] = {
-            "title": title,
-            "cwd": self.session(session).cwd,
-            "parent": {"session": session, "version": parent.version, "kind": "fork"},
-        }
-        draft = EventDraft("session.started", {k: v for k, v in data.items() if v is not None})
+        cwd = self.session(session).cwd
+        draft = started_fork(session, parent.version, title=title, cwd=cwd)
         return self._recorder.start_fork(name, draft, parent)
 
     def lease(self, session: str, *, holder: str | None = None) -> AbstractContextManager[Holder]:

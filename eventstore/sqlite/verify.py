@@ -7,45 +7,22 @@ what is stored, so that a second break is seen as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from foldlog.eventstore import clock, codec
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.facets import calls_in, facets, short
+from foldlog.eventstore.listing import no_session
 from foldlog.eventstore.sqlite.ancestry import Ancestry, Segment
 from foldlog.eventstore.sqlite.connection import Connection, Row
-from foldlog.eventstore.sqlite.sessions import no_session
+from foldlog.eventstore.store import Verdict
 
 BATCH = 500
 
 Progress = Callable[[str, int], None]
 
 SELECT = f"SELECT {', '.join(Row._fields)} FROM events"
-
-
-@dataclass(slots=True)
-class Verdict:
-    """What was found of one session.
-
-    Attributes:
-        session: Its id. ok: Whether there is no problem. events: How many were looked at, with
-        those that a fork inherits. erased: How many of their payloads were erased on purpose.
-        head_hash: The hash of the last event: keep it elsewhere, and ``expect`` finds a cut-off
-        tail. problems: (version, problem), in order.
-    """
-
-    session: str
-    events: int = 0
-    erased: int = 0
-    head_hash: str = ""
-    problems: list[tuple[int, str]] = field(default_factory=list)
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is no problem."""
-        return not self.problems
 
 
 class Verifier:
@@ -79,10 +56,7 @@ class Verifier:
             version, position = row.version, row.position
         if not verdict.events:
             raise no_session(session)
-        verdict.head_hash = hash_name(previous)
-        if expect is not None and expect != verdict.head_hash:
-            problem = f"the last event's hash is not {expect}: the tail is cut off or changed"
-            verdict.problems.append((version, problem))
+        verdict.end(version, hash_name(previous), expect)
         return verdict
 
     def _rows(self, session: str) -> Iterator[Row]:

@@ -10,10 +10,11 @@ A backend inherits ``StoreConformance`` and says how one of its stores is made::
             with MyStore(...) as store:
                 yield store            # empty, and a new one for each test
 
-Each class below is one promise, and can be inherited by itself. Two more promises need more than a
-store: ``SharedStore`` (a fixture ``other``: a second handle on the same store) and ``Reopening`` (a
-fixture ``reopen``: closes the store that it is given and returns a new handle on the same data).
-pytest is needed, and no plugin of it.
+Each class below is one promise, and can be inherited by itself. Three more promises are not in
+``StoreConformance``: ``SharedStore`` needs a fixture ``other``, a second handle on the same store;
+``Reopening`` needs a fixture ``reopen``, which closes the store that it is given and returns a new
+handle on the same data; ``Searching`` is for stores with ``search``. pytest is needed, and none of
+its plugins.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from foldlog.eventstore.testing.appending import (
     Idempotency,
     Payloads,
 )
-from foldlog.eventstore.testing.backend import Backend, Conformance, is_sound, said, talk, versions
+from foldlog.eventstore.testing.backend import Conformance, is_sound, said, talk, versions
 from foldlog.eventstore.testing.leasing import Leasing
 from foldlog.eventstore.testing.listing import Sessions, Verifying
 from foldlog.eventstore.testing.reading import Forking, Reading
+from foldlog.eventstore.testing.searching import Searching
 from foldlog.eventstore.testing.sharing import Reopening, SharedStore
 
 __all__ = [
     "Append",
-    "Backend",
     "Bodies",
     "Conformance",
     "ExpectedVersion",
@@ -43,6 +44,7 @@ __all__ = [
     "Payloads",
     "Reading",
     "Reopening",
+    "Searching",
     "Sessions",
     "SharedStore",
     "StoreConformance",

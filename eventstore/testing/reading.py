@@ -11,50 +11,51 @@ from foldlog.eventstore.errors import (
     VersionNotFound,
 )
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.eventstore.testing.backend import Backend, Conformance, is_sound, said, talk, versions
+from foldlog.eventstore.store import Store
+from foldlog.eventstore.testing.backend import Conformance, is_sound, said, talk, versions
 
 
 class Reading(Conformance):
     """Reading gives a session's events in order, in part or in whole."""
 
     @pytest.fixture
-    def ten(self, store: Backend) -> Backend:
+    def ten(self, store: Store) -> Store:
         """A store with a session of ten events, every third of another type."""
         kinds = ["message.user", "message.assistant", "view.edited"]
         store.append("s", [EventDraft(kinds[n % 3], {"n": n + 1}) for n in range(10)])
         return store
 
-    def test_after_leaves_out_what_is_known(self, ten: Backend) -> None:
+    def test_after_leaves_out_what_is_known(self, ten: Store) -> None:
         assert versions(ten.read("s", after=7)) == [8, 9, 10]
         assert versions(ten.read("s", after=10)) == []
 
-    def test_until_is_included(self, ten: Backend) -> None:
+    def test_until_is_included(self, ten: Store) -> None:
         assert versions(ten.read("s", until=3)) == [1, 2, 3]
         assert versions(ten.read("s", after=4, until=6)) == [5, 6]
         assert versions(ten.read("s", until=99)) == list(range(1, 11))
         assert versions(ten.read("s", until=0)) == []
 
-    def test_types_choose(self, ten: Backend) -> None:
+    def test_types_choose(self, ten: Store) -> None:
         assert versions(ten.read("s", types=["view.edited"])) == [3, 6, 9]
         assert versions(ten.read("s", types={"view.edited", "message.user"}, after=8)) == [9, 10]
         assert versions(ten.read("s", types=["unknown"])) == []
         assert versions(ten.read("s", types=[])) == []
 
-    def test_ranges_come_in_the_order_given(self, ten: Backend) -> None:
+    def test_ranges_come_in_the_order_given(self, ten: Store) -> None:
         assert versions(ten.read_ranges("s", [(8, 9), (2, 3), (3, 4)])) == [8, 9, 2, 3, 3, 4]
         assert versions(ten.read_ranges("s", [(9, 99), (5, 4)])) == [9, 10]
         assert versions(ten.read_ranges("s", [(1, 10)], ["view.edited"])) == [3, 6, 9]
         assert versions(ten.read_ranges("s", [])) == []
 
-    def test_get_is_one_event(self, ten: Backend) -> None:
+    def test_get_is_one_event(self, ten: Store) -> None:
         assert ten.get("s", 4) == list(ten.read("s"))[3]
 
     @pytest.mark.parametrize("version", [0, -1, 11])
-    def test_a_version_that_is_not_there_is_an_error(self, ten: Backend, version: int) -> None:
+    def test_a_version_that_is_not_there_is_an_error(self, ten: Store, version: int) -> None:
         with pytest.raises(VersionNotFound):
             ten.get("s", version)
 
-    def test_a_session_that_is_not_there_is_an_error(self, ten: Backend) -> None:
+    def test_a_session_that_is_not_there_is_an_error(self, ten: Store) -> None:
         for attempt in (
             lambda: list(ten.read("none")),
             lambda: ten.get("none", 1),
@@ -66,21 +67,21 @@ class Reading(Conformance):
                 attempt()
         assert (ten.last("none"), ten.exists("none")) == (0, False)
 
-    def test_last_is_the_highest_version(self, ten: Backend) -> None:
+    def test_last_is_the_highest_version(self, ten: Store) -> None:
         assert (ten.last("s"), ten.exists("s")) == (10, True)
 
-    def test_what_is_appended_while_one_reads_comes_later(self, store: Backend) -> None:
+    def test_what_is_appended_while_one_reads_comes_later(self, store: Store) -> None:
         store.append("s", talk(1200))
         reading = store.read("s")
         first = next(reading)
         store.append("s", talk(5))
         assert versions([first, *reading]) == list(range(1, 1201))
 
-    def test_readers_do_not_disturb_each_other(self, ten: Backend) -> None:
+    def test_readers_do_not_disturb_each_other(self, ten: Store) -> None:
         pairs = zip(ten.read("s"), ten.read("s"), strict=True)
         assert all(one == other for one, other in pairs)
 
-    def test_the_whole_store_is_read_as_it_was_recorded(self, store: Backend) -> None:
+    def test_the_whole_store_is_read_as_it_was_recorded(self, store: Store) -> None:
         for session in "abab":
             store.append(session, talk(2))
         events = list(store.events())
@@ -95,24 +96,24 @@ class Forking(Conformance):
     """A fork shares its parent's past and copies nothing."""
 
     @pytest.fixture
-    def parent(self, store: Backend) -> list[Event]:
+    def parent(self, store: Store) -> list[Event]:
         """The events of a session of five in the store."""
         return store.append("parent", talk(5))
 
     def test_it_starts_behind_the_version_it_forks_from(
-        self, store: Backend, parent: list[Event]
+        self, store: Store, parent: list[Event]
     ) -> None:
         event = store.fork("parent", at=3, new="fork")
         assert (event.session, event.version, event.type) == ("fork", 4, "session.started")
         assert event.data["parent"] == {"session": "parent", "version": 3, "kind": "fork"}
 
     def test_without_a_version_it_starts_at_the_end(
-        self, store: Backend, parent: list[Event]
+        self, store: Store, parent: list[Event]
     ) -> None:
         assert store.fork("parent").version == 6
 
     def test_reading_it_gives_the_shared_past_first(
-        self, store: Backend, parent: list[Event]
+        self, store: Store, parent: list[Event]
     ) -> None:
         started = store.fork("parent", at=3, new="fork")
         appended = store.append("fork", talk(2), expected=4)
@@ -122,7 +123,7 @@ class Forking(Conformance):
         assert versions(store.read_ranges("fork", [(5, 6), (2, 4)])) == [5, 6, 2, 3, 4]
         assert versions(store.read("fork", types=["session.started"])) == [4]
 
-    def test_neither_sees_what_the_other_appends(self, store: Backend, parent: list[Event]) -> None:
+    def test_neither_sees_what_the_other_appends(self, store: Store, parent: list[Event]) -> None:
         store.fork("parent", at=3, new="fork")
         store.append("fork", talk(1))
         store.append("parent", talk(1))
@@ -130,12 +131,12 @@ class Forking(Conformance):
         assert list(store.read("parent", until=5)) == parent
         assert [event.session for event in store.read("fork")] == ["parent"] * 3 + ["fork"] * 2
 
-    def test_nothing_is_copied(self, store: Backend, parent: list[Event]) -> None:
+    def test_nothing_is_copied(self, store: Store, parent: list[Event]) -> None:
         store.fork("parent", at=4, new="fork")
         assert [event.session for event in store.events()] == ["parent"] * 5 + ["fork"]
 
     def test_forks_of_forks_share_all_of_their_pasts(
-        self, store: Backend, parent: list[Event]
+        self, store: Store, parent: list[Event]
     ) -> None:
         store.fork("parent", at=3, new="child")
         store.append("child", talk(2))
@@ -145,7 +146,7 @@ class Forking(Conformance):
         assert homes == ["parent"] * 3 + ["child"] * 2 + ["grandchild"] * 2
         assert is_sound(store)
 
-    def test_long_names_are_no_obstacle(self, store: Backend) -> None:
+    def test_long_names_are_no_obstacle(self, store: Store) -> None:
         name = "字" * 166
         store.append(name, talk(2))
         store.fork(name, at=1, new=f"{name[1:]}f")
@@ -153,7 +154,7 @@ class Forking(Conformance):
 
     @pytest.mark.parametrize("at", [1, 2, 3])
     def test_a_fork_can_fork_in_what_it_inherited(
-        self, store: Backend, parent: list[Event], at: int
+        self, store: Store, parent: list[Event], at: int
     ) -> None:
         store.fork("parent", at=3, new="child")
         started = store.fork("child", at=at, new="grandchild")
@@ -161,7 +162,7 @@ class Forking(Conformance):
         assert store.get("grandchild", at + 1) == started
         assert is_sound(store)
 
-    def test_keys_of_the_shared_past_are_known(self, store: Backend) -> None:
+    def test_keys_of_the_shared_past_are_known(self, store: Store) -> None:
         first = store.append("parent", [said("a", key="a"), said("b", key="b")])
         store.fork("parent", at=1, new="fork")
         assert store.append("fork", [said("a", key="a")]) == [first[0]]
@@ -170,14 +171,14 @@ class Forking(Conformance):
             store.append("fork", [said("other a", key="a")])
 
     def test_a_version_that_is_not_there_cannot_be_forked(
-        self, store: Backend, parent: list[Event]
+        self, store: Store, parent: list[Event]
     ) -> None:
         for at in (0, 6):
             with pytest.raises(VersionNotFound):
                 store.fork("parent", at=at, new="fork")
         assert not store.exists("fork")
 
-    def test_a_name_that_is_taken_is_a_conflict(self, store: Backend, parent: list[Event]) -> None:
+    def test_a_name_that_is_taken_is_a_conflict(self, store: Store, parent: list[Event]) -> None:
         store.append("taken", talk(1))
         for name in ("taken", "parent"):
             with pytest.raises(VersionConflict):
@@ -185,7 +186,7 @@ class Forking(Conformance):
         assert versions(store.read("taken")) == [1]
 
     def test_its_expected_versions_go_on_from_its_parent(
-        self, store: Backend, parent: list[Event]
+        self, store: Store, parent: list[Event]
     ) -> None:
         store.fork("parent", at=2, new="fork")
         with pytest.raises(VersionConflict) as caught:

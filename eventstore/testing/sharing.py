@@ -14,24 +14,25 @@ from foldlog.eventstore.errors import (
     VersionConflict,
 )
 from foldlog.eventstore.events import EventDraft
-from foldlog.eventstore.testing.backend import Backend, Conformance, is_sound, said, talk, versions
+from foldlog.eventstore.store import Store
+from foldlog.eventstore.testing.backend import Conformance, is_sound, said, talk, versions
 
 
 class SharedStore(Conformance):
     """Two handles on one store, as two programs would have them."""
 
     @pytest.fixture
-    def other(self, store: Backend) -> Any:
+    def other(self, store: Store) -> Any:
         raise NotImplementedError("override the fixture `other`: a second handle on the same store")
 
-    def test_each_sees_what_the_other_appended(self, store: Backend, other: Backend) -> None:
+    def test_each_sees_what_the_other_appended(self, store: Store, other: Store) -> None:
         first = store.append("s", talk(2))
         second = other.append("s", talk(2))
         assert versions(second) == [3, 4]
         assert list(store.read("s")) == list(other.read("s")) == first + second
         assert list(store.events()) == list(other.events())
 
-    def test_the_second_of_two_writers_is_told(self, store: Backend, other: Backend) -> None:
+    def test_the_second_of_two_writers_is_told(self, store: Store, other: Store) -> None:
         store.append("s", talk(1), expected=0)
         with pytest.raises(VersionConflict) as caught:
             other.append("s", talk(1), expected=0)
@@ -40,18 +41,18 @@ class SharedStore(Conformance):
         with pytest.raises(VersionConflict):
             store.append("s", talk(1), expected=1)
 
-    def test_a_key_is_recorded_once_for_both(self, store: Backend, other: Backend) -> None:
+    def test_a_key_is_recorded_once_for_both(self, store: Store, other: Store) -> None:
         first = store.append("s", [said("pay", key="k")])
         assert other.append("s", [said("pay", key="k")]) == first
 
-    def test_equal_payloads_serve_both(self, store: Backend, other: Backend) -> None:
+    def test_equal_payloads_serve_both(self, store: Store, other: Store) -> None:
         text = "shared " * 500
         for handle in (store, other, store):
             handle.append("s", [said(text)])
         assert {event.data["content"] for event in other.read("s")} == {text}
         assert is_sound(store)
 
-    def test_a_fork_of_one_is_a_session_of_the_other(self, store: Backend, other: Backend) -> None:
+    def test_a_fork_of_one_is_a_session_of_the_other(self, store: Store, other: Store) -> None:
         store.append("s", talk(3))
         assert not other.exists("fork")
         assert list(other.read_ranges("fork", [(1, 9)])) == []
@@ -61,7 +62,7 @@ class SharedStore(Conformance):
         assert versions(other.append("fork", talk(1))) == [4]
         assert list(store.read("fork")) == list(other.read("fork"))
 
-    def test_their_lists_agree(self, store: Backend, other: Backend) -> None:
+    def test_their_lists_agree(self, store: Store, other: Store) -> None:
         for handle in (store, other, other, store):
             handle.append("s", talk(1))
             assert store.session("s") == other.session("s")
@@ -69,7 +70,7 @@ class SharedStore(Conformance):
         assert store.sessions() == other.sessions()
         assert store.session("s").messages == 4
 
-    def test_calls_of_a_failed_append_are_forgotten(self, store: Backend, other: Backend) -> None:
+    def test_calls_of_a_failed_append_are_forgotten(self, store: Store, other: Store) -> None:
         call = {"type": "tool_use", "id": "t", "name": "phantom", "input": {}}
         store.append("s", talk(1))
 
@@ -85,7 +86,7 @@ class SharedStore(Conformance):
         store.append("s", [EventDraft("tool.result", {"tool_use_id": "t", "content": ""})])
         assert is_sound(store)
 
-    def test_calls_and_results_may_come_from_either(self, store: Backend, other: Backend) -> None:
+    def test_calls_and_results_may_come_from_either(self, store: Store, other: Store) -> None:
         for turn, (caller, answerer) in enumerate([(store, other), (other, store)] * 2):
             call = {"type": "tool_use", "id": f"t{turn}", "name": f"tool {turn}", "input": {}}
             caller.append("s", [EventDraft("message.assistant", {"content": [call]})])
@@ -93,7 +94,7 @@ class SharedStore(Conformance):
             answerer.append("s", [EventDraft("tool.result", answer)])
         assert is_sound(store)
 
-    def test_a_lease_of_one_keeps_the_other_out(self, store: Backend, other: Backend) -> None:
+    def test_a_lease_of_one_keeps_the_other_out(self, store: Store, other: Store) -> None:
         with store.lease("s", holder="the first"):
             with pytest.raises(SessionHeld, match="the first"), other.lease("s"):
                 pytest.fail("both have it")
@@ -110,7 +111,7 @@ class Reopening(Conformance):
     def reopen(self) -> Callable[[Any], Any]:
         raise NotImplementedError("override the fixture `reopen`: close a store, open it again")
 
-    def test_everything_is_there(self, store: Backend, reopen: Callable[[Any], Any]) -> None:
+    def test_everything_is_there(self, store: Store, reopen: Callable[[Any], Any]) -> None:
         store.append("s", [said("x" * 9000, key="k"), *talk(3)])
         store.fork("s", at=2, new="fork")
         events, infos = list(store.events()), store.sessions()
@@ -122,7 +123,7 @@ class Reopening(Conformance):
 
     @pytest.mark.parametrize("newer", ["newer", ""])
     def test_a_result_answers_the_newest_call_of_its_id(
-        self, store: Backend, reopen: Callable[[Any], Any], newer: str
+        self, store: Store, reopen: Callable[[Any], Any], newer: str
     ) -> None:
         for name in ("older", newer):
             block: dict[str, Any] = {"type": "tool_use", "id": "t", "name": name, "input": {}}
@@ -131,7 +132,7 @@ class Reopening(Conformance):
         again.append("s", [EventDraft("tool.result", {"tool_use_id": "t", "content": ""})])
         assert is_sound(again)
 
-    def test_it_goes_on_where_it_was(self, store: Backend, reopen: Callable[[Any], Any]) -> None:
+    def test_it_goes_on_where_it_was(self, store: Store, reopen: Callable[[Any], Any]) -> None:
         call = {"type": "tool_use", "id": "t", "name": "", "input": {}}
         first = store.append(
             "s", [EventDraft("message.assistant", {"content": [call]}), said("a", key="a")]

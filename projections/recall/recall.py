@@ -26,7 +26,7 @@ from foldlog.projections.wire.blocks import CALLS, blocks, content_of, kind, pla
 from foldlog.projections.wire.contents import CONTENT, block_of, content
 
 if TYPE_CHECKING:
-    from foldlog.eventstore.sqlite.search import Hit
+    from foldlog.eventstore.terms import Hit
     from foldlog.projections.session import Session
 
 FOUND = 20
@@ -324,7 +324,7 @@ def _is_own_call(block: Json) -> bool:
 
 def _holds(said: str, words: str) -> bool:
     """Whether a text holds one of the words of a search."""
-    from foldlog.eventstore.sqlite.search import fold, parse
+    from foldlog.eventstore.terms import fold, parse
 
     folded = fold(said)
     return any(re.search(term.pattern, folded) for term in parse(words))

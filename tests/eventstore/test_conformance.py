@@ -10,11 +10,11 @@ import pytest
 from foldlog import AsyncEventStore
 from foldlog.eventstore import EventStore
 from foldlog.eventstore.memory import MemoryStore
-from foldlog.eventstore.testing import Reopening, SharedStore, StoreConformance
+from foldlog.eventstore.testing import Reopening, Searching, SharedStore, StoreConformance
 from tests.eventstore.awaited import Awaited
 
 
-class TestFile(StoreConformance, SharedStore, Reopening):
+class TestFile(StoreConformance, Searching, SharedStore, Reopening):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[EventStore]:
         with EventStore(tmp_path / "sessions.db", synchronous="NORMAL") as store:
@@ -39,14 +39,14 @@ class TestFile(StoreConformance, SharedStore, Reopening):
             store.close()
 
 
-class TestInMemory(StoreConformance):
+class TestInMemory(StoreConformance, Searching):
     @pytest.fixture
     def store(self) -> Iterator[EventStore]:
         with EventStore(":memory:") as store:
             yield store
 
 
-class TestOracle(StoreConformance):
+class TestOracle(StoreConformance, Searching):
     @pytest.fixture
     def store(self) -> MemoryStore:
         return MemoryStore()

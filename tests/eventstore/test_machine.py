@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 
 from foldlog.eventstore import Event, EventDraft, EventStore, FoldlogError
 from foldlog.eventstore.memory import MemoryStore
-from foldlog.eventstore.testing import Backend
+from foldlog.eventstore.store import Store
 
 LARGE = [("x", 300), ("y", 3000), ("字", 800), ("\ud800", 800), ("z", 20_000), ("$payload", 1)]
 TEXTS = st.text(max_size=20) | st.sampled_from(LARGE).map(lambda large: large[0] * large[1])
@@ -91,7 +91,7 @@ class Writers(RuleBasedStateMachine):
             handle.close()
         self.folder.cleanup()
 
-    def _both(self, handle: int, step: Callable[[Backend], Any]) -> Any:
+    def _both(self, handle: int, step: Callable[[Store], Any]) -> Any:
         """Take a step with a handle and with the oracle: same answer, or the same refusal."""
         self.clock.step += 1
         answers = [_outcome(store, step) for store in (self.handles[handle], self.oracle)]
@@ -183,14 +183,14 @@ class Writers(RuleBasedStateMachine):
                 assert list(handle.read(session, until=last)) == events
 
 
-def _outcome(store: Backend, step: Callable[[Backend], Any]) -> Any:
+def _outcome(store: Store, step: Callable[[Store], Any]) -> Any:
     try:
         return step(store)
     except FoldlogError as error:
         return type(error), [value for name, value in vars(error).items() if name != "problem"]
 
 
-def _events(store: Backend, session: str) -> list[Event]:
+def _events(store: Store, session: str) -> list[Event]:
     return list(store.read(session)) if store.exists(session) else []
 
 

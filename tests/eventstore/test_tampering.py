@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore import CorruptEvent, EventDraft, EventStore
-from foldlog.eventstore.sqlite.verify import Verdict
+from foldlog.eventstore.store import Verdict
 
 BROKEN = 3
 """The version that is tampered with: the result of a call, with a body and a payload."""
