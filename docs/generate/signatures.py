@@ -63,12 +63,18 @@ def described(name: str, thing: Any) -> list[str]:
         return [f"{name} = {thing!r}"]
     if not callable(thing):
         return [f"{name}: {type(thing).__name__}"]
-    lines = [*signature(name, thing).split("\n"), *_comment(thing, 0)]
+    head = f"class {name}(Protocol)" if is_protocol(thing) else signature(name, thing)
+    lines = [*head.split("\n"), *_comment(thing, 0)]
     if inspect.isclass(thing):
         for method, function in vars(thing).items():
             if not method.startswith("_"):
                 lines += [f"    {line}" for line in member_of(method, function)]
     return lines
+
+
+def is_protocol(thing: object) -> bool:
+    """Return whether a class only says which methods others have; nobody makes one."""
+    return bool(getattr(thing, "_is_protocol", False))
 
 
 def _comment(thing: object, indent: int) -> list[str]:
