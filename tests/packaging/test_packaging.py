@@ -127,7 +127,7 @@ class TestEditable:
     def test_it_runs_from_the_source_tree(self, tmp_path: Path) -> None:
         environment = Environment(tmp_path / "venv")
         environment.install("--no-build-isolation", "--editable", ROOT)
-        code = "import foldlog.eventstore as module; print(module.__file__)"
+        code = "import foldlog.eventstore.sqlite as module; print(module.__file__)"
         assert (
             Path(environment.run(code).strip()).resolve()
             == ROOT / "eventstore" / "sqlite" / "__init__.py"

@@ -39,9 +39,9 @@ class Server(Api):
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
+def serving(api: Server | None = None) -> Iterator[Server]:
     """A server on a free port of the loopback; it stops with the block."""
-    api = Server()
+    api = api or Server()
     http = _Http(("127.0.0.1", 0), _Handler)
     http.api = api
     api.url = f"http://127.0.0.1:{http.server_port}"

@@ -26,6 +26,7 @@ class Model:
         counts_output: Whether input and ``max_tokens`` together must fit into the window, as with
             models before 4.5; later ones stop with ``model_context_window_exceeded``.
         compacts: Whether it takes the ``compaction`` parameter.
+        samples: Whether it takes ``temperature``, ``top_p`` and ``top_k``, as models before 4.7 do.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Model:
     hears_system: bool = True
     counts_output: bool = False
     compacts: bool = True
+    samples: bool = False
 
     @property
     def images(self) -> int:
@@ -75,7 +77,9 @@ class Model:
 
 def _small(id: str, output: int, **more: Any) -> Model:
     """A model before 4.6: it has 200,000 tokens, is prefilled and hears no system message."""
-    return Model(id, 200_000, output, prefills=True, hears_system=False, compacts=False, **more)
+    return Model(
+        id, 200_000, output, prefills=True, hears_system=False, compacts=False, samples=True, **more
+    )
 
 
 MODELS: dict[str, Model] = {
@@ -93,8 +97,8 @@ MODELS: dict[str, Model] = {
         Model("claude-sonnet-5", hears_system=False),
         Model("claude-opus-4-8"),
         Model("claude-opus-4-7", least_cached=2_048, hears_system=False),
-        Model("claude-opus-4-6", least_cached=4_096, hears_system=False),
-        Model("claude-sonnet-4-6", output=64_000, hears_system=False),
+        Model("claude-opus-4-6", least_cached=4_096, hears_system=False, samples=True),
+        Model("claude-sonnet-4-6", output=64_000, hears_system=False, samples=True),
         _small("claude-haiku-4-5", 64_000, least_cached=4_096),
         _small("claude-opus-4-5", 64_000, least_cached=4_096),
         _small("claude-sonnet-4-5", 64_000),

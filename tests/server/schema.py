@@ -13,6 +13,9 @@ from typing import Any, get_args
 from tests.server.refusal import invalid
 
 _TYPE = re.compile(r"Literal\[[\"']([a-z0-9_]+)[\"']\]")
+SAMPLING = ("temperature", "top_p", "top_k")
+"""What the SDK's types do not name any more, and older models take."""
+
 _HEADERS = {"betas", "user_profile_id", "workspace_id"}
 _REQUIRED: dict[str, dict[str, type]] = {
     "text": {"text": str},
@@ -96,7 +99,8 @@ def _request() -> Fields:
     from anthropic.types.beta import message_create_params
 
     known = _of(message_create_params.MessageCreateParamsBase)
-    return {name: null for name, null in known.items() if name not in _HEADERS} | {"stream": False}
+    more = dict.fromkeys(("stream", *SAMPLING), False)
+    return {name: null for name, null in known.items() if name not in _HEADERS} | more
 
 
 @cache

@@ -225,6 +225,13 @@ class TestModels:
         with pytest.raises(anthropic.BadRequestError, match="role 'system' is not supported"):
             send(api, u(), s(), model=OLD)
 
+    def test_newer_ones_take_no_temperature_but_the_default(self, api: Server) -> None:
+        warm: dict[str, Any] = {"extra_body": {"temperature": 0.2}}
+        assert send(api, u(), model=OLD, **warm)
+        assert send(api, u(), extra_body={"temperature": 1.0})
+        with pytest.raises(anthropic.BadRequestError, match="`temperature` is deprecated for this"):
+            send(api, u(), **warm)
+
     def test_models_of_small_windows_take_fewer_images(self, api: Server) -> None:
         with pytest.raises(anthropic.BadRequestError, match="101 images > 100"):
             send(api, u(*[image(9, 9)] * 101), model=OLD)

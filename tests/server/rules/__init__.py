@@ -13,7 +13,7 @@ from tests.server.models import Model
 from tests.server.rules.caching import hours_first, marks_counted, marks_placed
 from tests.server.rules.compaction import compaction_alone, compaction_block, compaction_closed
 from tests.server.rules.content import nothing_blank, nothing_empty, results_of_errors
-from tests.server.rules.features import betas_named, edits_fit
+from tests.server.rules.features import betas_named, edits_fit, sampling_taken
 from tests.server.rules.limits import images_counted, images_fit, messages_counted, output_fits
 from tests.server.rules.pairing import (
     calls_answered,
@@ -40,6 +40,7 @@ Rule: TypeAlias = Callable[[Call, Model], None]
 RULES: tuple[Rule, ...] = (
     betas_named,
     edits_fit,
+    sampling_taken,
     messages_counted,
     output_fits,
     system_placed,

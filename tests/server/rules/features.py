@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.server.models import Model
 from tests.server.refusal import invalid
+from tests.server.schema import SAMPLING
 from tests.server.wire import Call
 
 SIGNED, THRESHOLD = "compact-2026-09-04", "compact-2026-01-12"
@@ -30,6 +31,13 @@ def betas_named(call: Call, model: Model) -> None:
                     f"{spot.path}: Input tag 'compaction' found using 'type' does not match any of"
                     " the expected tags"
                 )
+
+
+def sampling_taken(call: Call, model: Model) -> None:
+    """Models since 4.7 take no sampling parameters, but for the temperature that is the default."""
+    for name in SAMPLING:
+        if not model.samples and call.body.get(name, 1) != 1:
+            raise invalid(f"`{name}` is deprecated for this model.")
 
 
 def edits_fit(call: Call, model: Model) -> None:

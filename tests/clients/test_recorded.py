@@ -1,0 +1,160 @@
+"""What real programs sent, sent again: foldlog records it, and shows exactly what was sent.
+
+The recordings are in tests/fixtures/clients; a README there says where they come from. One of them:
+
+    pytest tests/clients/test_recorded.py -k "claude-code-2.1.332/compact and proxy"
+
+What is not true yet is listed in ``TO_COME``, each with its reason; take a line out when it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from foldlog import Event, EventStore
+from foldlog.projections.explain.proof import has_diverged
+from tests.clients import exchanges
+from tests.clients.replay import (
+    Sent,
+    asked,
+    difference,
+    replay,
+    replay_through_the_sdk,
+    shown,
+)
+from tests.proxy.talk import verify
+
+DOORS = {"proxy": replay, "sdk": replay_through_the_sdk}
+
+FORM = "content is rendered in foldlog's order of keys, not in that of its source"
+BRANCH = "a compaction is taken for a branch, and request:K counts those of one branch"
+SIDE = "a title that is asked for first is taken for the conversation"
+THREAD = "the proxy does not find the conversation that a message thread goes on from"
+
+TO_COME = {
+    "claude-agent-sdk-0.2.189/loop-proxy": SIDE,
+    "claude-agent-sdk-0.2.189/loop-sdk": SIDE,
+    "claude-code-2.1.197/agent-proxy": FORM,
+    "claude-code-2.1.197/automatic-proxy": BRANCH,
+    "claude-code-2.1.197/automatic-sdk": BRANCH,
+    "claude-code-2.1.197/compact-proxy": BRANCH,
+    "claude-code-2.1.197/compact-sdk": BRANCH,
+    "claude-code-2.1.197/loop-proxy": FORM,
+    "claude-code-2.1.197/loop-sdk": FORM,
+    "claude-code-2.1.197/stream-proxy": SIDE,
+    "claude-code-2.1.332/agent-proxy": FORM,
+    "claude-code-2.1.332/automatic-proxy": BRANCH,
+    "claude-code-2.1.332/automatic-sdk": BRANCH,
+    "claude-code-2.1.332/compact-proxy": BRANCH,
+    "claude-code-2.1.332/compact-sdk": BRANCH,
+    "claude-code-2.1.332/loop-proxy": FORM,
+    "claude-code-2.1.332/loop-sdk": FORM,
+    "claude-code-2.1.332/stream-proxy": FORM,
+    "langchain-anthropic-1.7.10/loop-proxy": FORM,
+    "langchain-anthropic-1.7.10/loop-sdk": FORM,
+    "pydantic-ai-slim-2.68.0/loop-proxy": FORM,
+    "pydantic-ai-slim-2.68.0/loop-sdk": FORM,
+    "typescript-1.14.0/runner-proxy": THREAD,
+}
+"""What is not shown as it was sent yet, and why."""
+
+DIVERGING = {
+    "claude-agent-sdk-0.2.189/loop-proxy": FORM,
+    "claude-agent-sdk-0.2.189/loop-sdk": FORM,
+    "claude-code-2.1.197/agent-proxy": FORM,
+    "claude-code-2.1.197/loop-proxy": FORM,
+    "claude-code-2.1.197/loop-sdk": FORM,
+    "claude-code-2.1.332/agent-proxy": FORM,
+    "claude-code-2.1.332/loop-proxy": FORM,
+    "claude-code-2.1.332/loop-sdk": FORM,
+    "langchain-anthropic-1.7.10/loop-proxy": FORM,
+    "langchain-anthropic-1.7.10/loop-sdk": FORM,
+    "pydantic-ai-slim-2.68.0/loop-proxy": FORM,
+    "pydantic-ai-slim-2.68.0/loop-sdk": FORM,
+}
+"""What differs from the view yet in ordinary loops, and why."""
+
+
+def ordinary(name: str) -> bool:
+    """Whether a loop does nothing but talk and call tools."""
+    return name.endswith(("/loop", "/agent", "/runner"))
+
+
+def single(name: str) -> bool:
+    """Whether a loop is one conversation, so that one session can record it."""
+    return not name.endswith(("/agent", "/stream"))
+
+
+def cases(of: Callable[[str], bool], to_come: dict[str, str]) -> list[object]:
+    """The loops through each door; those that fail today are marked with the reason."""
+    return [
+        pytest.param(name, door, id=f"{name}-{door}", marks=marks(to_come.get(f"{name}-{door}")))
+        for name in exchanges.recorded()
+        for door in DOORS
+        if of(name) and (door == "proxy" or single(name))
+    ]
+
+
+def marks(reason: str | None) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+
+
+@dataclass
+class Replays:
+    """Recordings that were sent again, each once."""
+
+    folder: Path
+    done: dict[tuple[str, str], tuple[EventStore, list[Sent]]] = field(default_factory=dict)
+
+    def of(self, name: str, door: str) -> tuple[EventStore, list[Sent]]:
+        """The store and the requests of a loop that came through a door."""
+        if (name, door) not in self.done:
+            store = EventStore(self.folder / f"{len(self.done)}.db")
+            self.done[name, door] = store, DOORS[door](store, exchanges.read(name))
+        return self.done[name, door]
+
+
+@pytest.fixture(scope="module")
+def replays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replays]:
+    made = Replays(tmp_path_factory.mktemp("replays"))
+    yield made
+    for store, _ in made.done.values():
+        store.close()
+
+
+def recorded(store: EventStore, type: str) -> list[Event]:
+    """All events of a type, whatever their session."""
+    return [event for event in store.events() if event.type == type]
+
+
+def every(name: str) -> bool:
+    return True
+
+
+@pytest.mark.parametrize(("name", "door"), cases(every, {}))
+def test_it_is_recorded_and_can_be_proven(replays: Replays, name: str, door: str) -> None:
+    store, sent = replays.of(name, door)
+    assert len(sent) == len(exchanges.read(name))
+    replied = {one.answer["id"] for one in exchanges.read(name) if one.status == 200}
+    replies = {event.data.get("id") for event in recorded(store, "message.assistant")}
+    assert replied <= replies
+    verify(store)
+
+
+@pytest.mark.parametrize(("name", "door"), cases(every, TO_COME))
+def test_each_request_is_shown_as_it_was_sent(replays: Replays, name: str, door: str) -> None:
+    store, sent = replays.of(name, door)
+    found = [difference(shown(store, one), asked(one.body)) for one in sent]
+    assert [f"request {at}: {text}" for at, text in enumerate(found, 1) if text] == []
+
+
+@pytest.mark.parametrize(("name", "door"), cases(ordinary, DIVERGING))
+def test_nothing_differs_from_the_view(replays: Replays, name: str, door: str) -> None:
+    store, sent = replays.of(name, door)
+    requests = recorded(store, "request.sent")
+    assert len(requests) == len(sent)
+    assert [event.version for event in requests if has_diverged(event)] == []
