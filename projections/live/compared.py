@@ -1,4 +1,4 @@
-"""What a list of messages says, part by part, so that two lists can be compared.
+"""Read what a list of messages says, part by part, so that two lists can be compared.
 
 A harness keeps its own list, and never quite the one that the log would render: it marks blocks for
 the cache, writes a text as a block, drops old thinking, brings keys into another order. So parts
@@ -37,12 +37,12 @@ class Compared(NamedTuple):
     """One block of a message.
 
     Attributes:
-        role: Of the message that it stands in.
+        role: Of the message that holds it.
         id: The call that it makes or answers.
         key: What it says: the text of a reply's part, else a digest.
         is_result: It answers a call; results stand in any order.
         blank: It says nothing, and may be missing.
-        message: The place of its message in the list.
+        message: The index of its message in the list.
         block: The block itself, as it was sent.
     """
 
@@ -56,17 +56,17 @@ class Compared(NamedTuple):
 
     @property
     def in_reply(self) -> bool:
-        """Whether the assistant said it."""
+        """True if the assistant said it."""
         return self.role == "assistant"
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A reply, or what stands between two replies.
+    """A reply, or what is between two replies.
 
     Attributes:
         parts: Its parts, in their order.
-        first: The place of the first of them among all parts of the list.
+        first: The index of the first of them among all parts of the list.
     """
 
     parts: tuple[Compared, ...]
@@ -74,7 +74,7 @@ class Stretch:
 
     @property
     def in_reply(self) -> bool:
-        """Whether it is a reply."""
+        """True if it is a reply."""
         return self.parts[0].in_reply
 
 
@@ -95,7 +95,7 @@ def parts_of(
 
 
 def parts_in(messages: Sequence[Mapping[str, Any]]) -> list[Compared]:
-    """The parts of all messages of a list."""
+    """Return the parts of all messages of a list."""
     return [
         part
         for at, message in enumerate(messages)
@@ -104,7 +104,7 @@ def parts_in(messages: Sequence[Mapping[str, Any]]) -> list[Compared]:
 
 
 def stretches(parts: Sequence[Compared]) -> list[Stretch]:
-    """The replies of a list, and what stands between them."""
+    """Return the replies of a list, and what is between them."""
     found: list[Stretch] = []
     start = 0
     for at in range(1, len(parts) + 1):
@@ -115,14 +115,14 @@ def stretches(parts: Sequence[Compared]) -> list[Stretch]:
 
 
 def signature(parts: Iterable[Compared]) -> object:
-    """What a reply is known by: its calls, else its text."""
+    """Return what a reply is known by: its calls, else its text."""
     said = list(parts)
     calls = tuple(part.id for part in said if part.id)
     return calls or "".join(part.key for part in said).strip()
 
 
 def plain(value: Json) -> Json:
-    """JSON as it is compared: without marks and nulls, keys in one order."""
+    """Return JSON as it is compared: without marks and nulls, keys sorted."""
     if isinstance(value, dict):
         return {
             key: plain(value[key])

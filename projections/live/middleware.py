@@ -1,9 +1,9 @@
-"""The SDK's door: what passes through a client is recorded in one session.
+"""Middleware for the SDK: record what passes through a client in one session.
 
     client = Anthropic(middleware=[session.middleware()])       # AsyncAnthropic alike
 
-The SDK runs its middleware around each attempt of a call and hands every response on, 4xx and 5xx
-too; it makes its typed errors and its streams behind us. So here bytes pass: a request is begun, a
+The SDK runs its middleware around each attempt of a call and passes every response on, 4xx and 5xx
+too; it makes its typed errors and its streams afterwards. So bytes pass here: a request is begun, a
 response that was read is recorded, one that is still to be read is recorded while its reader reads
 it (see ``responses``).
 """
@@ -33,18 +33,18 @@ from foldlog.projections.session import Session
 from foldlog.projections.summaries import Summarizer
 
 PATH = "/v1/messages"
-"""The endpoint that is recorded, of the beta part too; all others pass."""
+"""The endpoint that is recorded, also in its beta form; all others pass."""
 
 _BETA = "anthropic-beta"
 
 
 class SessionMiddleware(Middleware):
-    """Records what a client sends and gets; made by ``Session.middleware``.
+    """Records what a client sends and receives; made by ``Session.middleware``.
 
     Several calls may run at once, in threads or in tasks.
 
     Attributes:
-        recording: What records it.
+        recording: The recording of the session.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SessionMiddleware(Middleware):
         self._worker = StoreThread()
 
     def handle(self, request: APIRequest, call_next: CallNext) -> APIResponse[Any]:
-        """One attempt of a call on ``Anthropic``."""
+        """Pass one attempt of a call on ``Anthropic``."""
         if not _is_recorded(request):
             return call_next(request)
         outgoing: Outgoing | None = self._begin(request)
@@ -79,7 +79,7 @@ class SessionMiddleware(Middleware):
     async def handle_async(
         self, request: APIRequest, call_next: AsyncCallNext
     ) -> AsyncAPIResponse[Any]:
-        """One attempt of a call on ``AsyncAnthropic``: the store's work is done in a thread."""
+        """Pass one attempt of a call on ``AsyncAnthropic``; the store is written in a thread."""
         if not _is_recorded(request):
             return await call_next(request)
         run = self._worker.run
@@ -115,9 +115,9 @@ def _is_recorded(request: APIRequest) -> bool:
 
 
 def _changed(request: APIRequest, outgoing: Outgoing) -> APIRequest:
-    """The request as it goes out; the same object where nothing is changed.
+    """Return the request as it goes out; the same object if nothing is changed.
 
-    ``request.copy`` would copy the whole history that the new body takes the place of.
+    ``request.copy`` would copy the whole history that the new body replaces.
     """
     if not outgoing.is_changed and not outgoing.betas:
         return request
@@ -134,7 +134,7 @@ def _changed(request: APIRequest, outgoing: Outgoing) -> APIRequest:
 
 
 def _header(request: APIRequest) -> str:
-    """What the request's ``anthropic-beta`` header says."""
+    """Return what the request's ``anthropic-beta`` header says."""
     found = (value for name, value in request.headers.items() if name.lower() == _BETA)
     return ",".join(value for value in found if isinstance(value, str))
 
@@ -145,7 +145,7 @@ def _header(request: APIRequest) -> str:
 def _watch(
     response: Any, outgoing: Outgoing, follow: Callable[[httpx2.Response, Follower], Any]
 ) -> None:
-    """Have a response's body recorded: at once where it has been read, else while it is read."""
+    """Record a response's body: at once if it has been read, else while it is read."""
     http = getattr(response, "http_response", None)
     if http is None:  # another middleware answered with a message of its own
         outgoing.replied(response.to_dict())
@@ -159,7 +159,7 @@ def _watch(
 
 
 def _refused(response: Any, outgoing: Outgoing, refusal: bytes) -> Outgoing | None:
-    """Record a refusal; what to send in its stead, if there is anything."""
+    """Record a refusal; return what to send instead, if anything."""
     return outgoing.refused(response.status_code, refusal, _request_id(response))
 
 

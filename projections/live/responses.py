@@ -1,6 +1,6 @@
-"""A response's body, recorded while it passes on to its reader.
+"""Record a response's body while it passes to its reader.
 
-What the reader sees has been recorded before: a reply is in the log when its last event passes.
+A reply is in the log before its reader sees its last event.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _LEFT = "its reader closed it before its end"
 
 
 class Follower(Protocol):
-    """What follows a body: its bytes, and how it ended."""
+    """Receives the bytes of a body, and how it ended."""
 
     @property
     def is_over(self) -> bool:
-        """All that there is to record has come."""
+        """True once everything that is recorded has come."""
         ...
 
     def feed(self, data: bytes) -> None: ...
@@ -31,13 +31,13 @@ class Follower(Protocol):
 
 
 def follower(response: httpx2.Response, outgoing: Outgoing, request_id: str | None) -> Follower:
-    """What records the body of a response that came well."""
+    """Return what records the body of a response without an error."""
     streams = "event-stream" in response.headers.get("content-type", "")
     return (_Streamed if streams else _Whole)(outgoing, request_id)
 
 
 class _Whole:
-    """A body that is one JSON text: recorded when all of it has come."""
+    """A body that is one JSON text, recorded when all of it has come."""
 
     is_over = False
 
@@ -61,7 +61,7 @@ class _Whole:
 
 
 class _Streamed:
-    """A body of server-sent events: recorded when the message's last event has come."""
+    """A body of server-sent events, recorded when the message's last event has come."""
 
     def __init__(self, outgoing: Outgoing, request_id: str | None) -> None:
         self._reading = outgoing.reading(request_id)
@@ -83,7 +83,7 @@ class Followed(httpx2.SyncByteStream):
 
     @property
     def elapsed(self) -> Any:
-        """What ``httpx2.Response.elapsed`` looks for."""
+        """The attribute that ``httpx2.Response.elapsed`` reads."""
         return getattr(self._body, "elapsed", None)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -120,7 +120,7 @@ class AsyncFollowed(httpx2.AsyncByteStream):
 
     @property
     def elapsed(self) -> Any:
-        """What ``httpx2.Response.elapsed`` looks for."""
+        """The attribute that ``httpx2.Response.elapsed`` reads."""
         return getattr(self._body, "elapsed", None)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -151,9 +151,9 @@ class AsyncFollowed(httpx2.AsyncByteStream):
 
 
 def _decoded(response: httpx2.Response) -> httpx2.Response:
-    """A twin of a response that reads the body in its stead, and undoes its compression.
+    """Return a copy of a response that reads the body in its place and decompresses it.
 
-    The reader gets the bytes as they are then: the headers that told of the compression go.
+    The reader gets the decompressed bytes, so the headers about the compression are removed.
     """
     twin = httpx2.Response(
         response.status_code,

@@ -1,4 +1,4 @@
-"""The store's work beside an event loop."""
+"""Work on the store in a thread, so that an event loop does not wait for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class StoreThread:
-    """One thread, in which things are done in the order in which they were asked for."""
+    """One thread that runs work in the order in which it was given."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(1, "foldlog")  # starts its thread when it is needed
@@ -20,12 +20,12 @@ class StoreThread:
     async def run(
         self, work: Callable[..., T], *given: Any, undo: Callable[[T], None] | None = None
     ) -> T:
-        """Do it, without holding up the event loop.
+        """Run some work without blocking the event loop.
 
-        A cancelled task waits until it is done, so that all is recorded when it ends.
+        A cancelled task waits until the work is done, so that all is recorded when it ends.
 
         Args:
-            undo: What to do with the outcome of a task that was cancelled meanwhile.
+            undo: Called with the result if the task was cancelled meanwhile.
         """
         future = self._threads.submit(work, *given)
         try:

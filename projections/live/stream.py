@@ -1,14 +1,14 @@
-"""A streamed reply as the message that would have come whole.
+"""Read a streamed reply as the message that would have come whole.
 
     stream = MessageStream()
     for chunk in body:          # bytes as the network cuts them
         stream.feed(chunk)
     stream.message              # {"id": "msg_…", "role": "assistant", "content": […], …}
 
-Bytes become events (see ``sse``), events add up to a message (the Messages API's streams). What
-stands in the message is the wire JSON: fields and block types that nobody here knows are kept as
-they came. What has no place in it (unknown events and deltas, data that is no JSON) is kept beside
-it in ``strange``. Nothing is raised: these bytes have been passed on to a reader, who judges them.
+Bytes become server-sent events, cut as the WHATWG's HTML standard says (section 9.2); events add up
+to a message. The message holds wire JSON: unknown fields and block types are kept as they came.
+What has no place in it (unknown events and deltas, data that is not JSON) is kept in ``strange``.
+Nothing is raised: these bytes have been passed on to a reader, who judges them.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from foldlog.eventstore import codec
 from foldlog.eventstore.events import Json
 
 NESTING = codec.NESTING - 16
-"""How deeply the data of an event may be nested: what is deeper is kept as text. Around it stands
-the event that is recorded."""
+"""How deeply the data of an event may be nested; what is deeper is kept as text. The event that is
+recorded adds some levels around it."""
 
 
 class MessageStream:
     """Folds the bytes of one streamed reply into its message.
 
     Attributes:
-        complete: Whether the stream came to its end, ``message_stop``.
+        complete: True once the stream came to its end, ``message_stop``.
         error: The data of an ``error`` event: the JSON that the API would have refused with.
         strange: What has no place in a message, in order: unknown events and deltas as they came;
-            data that is no JSON object as ``{"event": …, "data": text}``.
+            data that is not a JSON object as ``{"event": …, "data": text}``.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class MessageStream:
     def message(self) -> dict[str, Json] | None:
         """The message as far as it came; None before ``message_start``.
 
-        Its content are the blocks that are finished, and a text that is not.
+        Its content is the finished blocks, and a text that is not finished.
         """
         if self._message is None:
             return None
@@ -62,7 +62,7 @@ class MessageStream:
     def unfinished(self) -> list[Json]:
         """The blocks that broke off and cannot be content, as far as they came.
 
-        Thinking without its signature; a call whose input is no JSON yet (the text of it so far is
+        Thinking without its signature; a call whose input is not JSON yet (the text of it so far is
         ``partial_json``); any other block whose end did not come. A reply that is complete can have
         one too: a call that ``max_tokens`` cut short.
         """
@@ -130,7 +130,7 @@ class MessageStream:
 
 @dataclass
 class _Block:
-    """A block while it comes: as it began, and the texts that were added to it."""
+    """A block while it comes: its start, and the texts that were added to it."""
 
     start: dict[str, Json]
     stopped: bool = False
@@ -138,19 +138,19 @@ class _Block:
     typed: list[str] = field(default_factory=list)  # the input of a call, as text
 
     def add(self, delta: Json) -> bool:
-        """Take a delta in; False, and nothing is changed, if it is none that is known."""
+        """Take a delta in; False, with nothing changed, if it is unknown."""
         if not isinstance(delta, dict):
             return False
         known = _DELTAS.get(str(delta.get("type")))
         return known is not None and known(self, {k: v for k, v in delta.items() if k != "type"})
 
     def made(self) -> dict[str, Json]:
-        """The block as it stands in the message."""
+        """Return the block as the message holds it."""
         block = self._with_texts()
         return {**block, "input": _parsed("".join(self.typed))} if self._has_json else block
 
     def so_far(self) -> dict[str, Json]:
-        """The block as it broke off."""
+        """Return the block as it broke off."""
         block = self._with_texts()
         return {**block, "partial_json": "".join(self.typed)} if self._has_json else block
 
@@ -180,7 +180,7 @@ class _Block:
 
 
 def _appended(key: str) -> Callable[[_Block, dict[str, Json]], bool]:
-    """A delta that adds to a text of its block."""
+    """Return what adds a delta to a text of its block."""
 
     def add(block: _Block, delta: dict[str, Json]) -> bool:
         if set(delta) != {key} or not isinstance(delta[key], str):
@@ -225,9 +225,9 @@ a summary come whole."""
 
 
 def _add_delta(message: dict[str, Json], event: dict[str, Json]) -> None:
-    """What a ``message_delta`` says: how the reply ended, its usage in total, and more beside.
+    """Add a ``message_delta``: how the reply ended, its usage in total, and more.
 
-    What it leaves out or has as null keeps the value that ``message_start`` gave it.
+    What it leaves out or has as null keeps the value from ``message_start``.
     """
     delta, usage = event.get("delta"), event.get("usage")
     beside = {key: value for key, value in event.items() if key not in ("type", "delta", "usage")}
@@ -258,7 +258,7 @@ def _text(block: dict[str, Json], key: str) -> str:
 
 
 def _parsed(text: str) -> Json:
-    """The JSON of a text, its numbers exactly; None where it is none, or too deep to record."""
+    """Return the JSON of a text, numbers exact; None if it is not JSON, or too deep to record."""
     try:
         found = codec.loads(text)
     except ValueError:
@@ -283,7 +283,7 @@ class Events:
         self._data: list[str] = []
 
     def feed(self, data: bytes) -> Iterator[tuple[str, str]]:
-        """The events that end with these bytes: name (``message`` without one) and data."""
+        """Yield the events that end with these bytes: name (``message`` without one) and data."""
         for line in self._lines(data):
             event = self._event(line)
             if event is not None:
@@ -311,7 +311,7 @@ class Events:
             self._name = value
         elif name == "data":
             self._data.append(value)
-        return None  # a comment, an id, a retry time, or a field that nobody knows
+        return None  # a comment, an id, a retry time, or an unknown field
 
     def _dispatched(self) -> tuple[str, str] | None:
         name, data = self._name or "message", self._data
