@@ -13,7 +13,7 @@ from foldlog.projections.session import Session
 from foldlog.projections.view.address import resolve
 from foldlog.projections.view.edits import check_edit, problems
 from foldlog.projections.view.fold import Fold
-from foldlog.projections.view.open import open_view
+from foldlog.projections.view.open import open_view, project
 from foldlog.projections.view.pieces import (
     Cleared,
     Hidden,
@@ -26,7 +26,7 @@ from foldlog.projections.view.pieces import (
     Whole,
     Without,
 )
-from foldlog.projections.view.view import View, project
+from foldlog.projections.view.view import View
 
 __all__ = [
     "Cause",

@@ -19,7 +19,7 @@ from foldlog.eventstore import Event, EventDraft, EventStore, InvalidView
 from foldlog.projections.compaction.moment import Given, Known, moment
 from foldlog.projections.render.digest import digest, receipt
 from foldlog.projections.render.render import Open, open_calls, render
-from foldlog.projections.render.replies import interrupted
+from foldlog.projections.render.replies import interruption
 from foldlog.projections.tokens.estimate import estimate
 from foldlog.projections.view.address import resolve
 from foldlog.projections.view.edits import check_edit
@@ -403,7 +403,7 @@ class Session:
             The results that were appended; none where no call was open, or nothing was said yet.
         """
         calls = open_calls(self.view()) if self.version else ()
-        return self.append(*(EventDraft("tool.result", interrupted(c.block)) for c in calls))
+        return self.append(*(EventDraft("tool.result", interruption(c.block)) for c in calls))
 
     def _resolve(self, version: Version) -> int:
         return resolve(self.store, self.id, version)

@@ -20,7 +20,7 @@ from foldlog.projections.compaction.steps import Step, ranges_of, steps_of
 from foldlog.projections.compaction.visible import Part, speaks
 from foldlog.projections.render.digest import digest
 from foldlog.projections.render.render import render
-from foldlog.projections.render.replies import joined, waiting
+from foldlog.projections.render.replies import join_replies, waiting_calls
 from foldlog.projections.view.lineage import Range
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import CALL, Content, content_of, kind
@@ -344,8 +344,8 @@ class Window:
 
     @cached_property
     def _waiting(self) -> set[int]:
-        seen = joined([part.item for part in self.parts])
-        return {call.version for call in waiting(seen) if kind(call.block) == CALL}
+        seen = join_replies([part.item for part in self.parts])
+        return {call.version for call in waiting_calls(seen) if kind(call.block) == CALL}
 
     @cached_property
     def _ages(self) -> dict[Part, int]:

@@ -1,1 +1,1 @@
-"""Questions about views and logs: why, what changed, what is still seen, proof, figures."""
+"""Answer questions about views and logs: why, what changed, what is still seen, proof, figures."""

@@ -1,4 +1,4 @@
-"""The pieces of a view as rows for a list: what stands there, by which rule, at what cost."""
+"""List the pieces of a view: what each shows, by which rule, and how many tokens it takes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Row:
 
     Attributes:
         piece: The piece.
-        text: What stands in its place: a placeholder, a preview, a marker, a summary. None where
-            the piece shows its own content or nothing.
-        rule: The rule of the edit that shows it so; None where none does.
-        tokens: What it costs, estimated.
+        text: What is shown in its place: a placeholder, a preview, a marker, a summary. None if the
+            piece shows its own content or nothing.
+        rule: The rule of the edit that shows it so; None if it is as it happened.
+        tokens: Its size in estimated tokens.
     """
 
     piece: Piece
@@ -32,7 +32,7 @@ class Row:
     tokens: int
 
     def to_json(self) -> dict[str, Any]:
-        """As ``foldlog view --as pieces --json`` prints it."""
+        """Return the row as ``foldlog view --as pieces --json`` prints it."""
         return {
             "first": self.piece.first,
             "last": self.piece.last,
@@ -45,20 +45,32 @@ class Row:
 
 
 def rows(view: View) -> Iterator[Row]:
-    """The pieces of a view, in their order."""
+    """Yield the pieces of a view, in conversation order."""
     for piece in view.pieces:
         rule = None if piece.edit is None else view.event(piece.edit).data.get("rule")
-        yield Row(piece, _stand_in(view, piece), rule, piece_tokens(view, piece))
+        yield Row(piece, _text_in_its_place(view, piece), rule, piece_tokens(view, piece))
+
+
+def piece_tokens(view: View, piece: Piece) -> int:
+    """Return the estimated tokens of a piece, or of a part of one, as it is shown.
+
+    A summary or a marker is shown once, in place of the first of its pieces: it counts there, the
+    others count nothing. What joins pieces into messages is not counted.
+    """
+    first = (other for other in view.pieces if other.stand_in == piece.stand_in)
+    if piece.stand_in and next(first).first != piece.first:
+        return 0
+    return sum(estimate(item.content) for item in items_of(view, piece))
 
 
 def text_of_item(item: Item) -> str:
-    """The text of an item, that of results included."""
+    """Return the text of an item, including that of results."""
     if isinstance(item.content, str):
         return item.content
     return "\n".join(filter(None, map(_text, item.content)))
 
 
-def _stand_in(view: View, piece: Piece) -> str | None:
+def _text_in_its_place(view: View, piece: Piece) -> str | None:
     if isinstance(piece.shown, Cleared | Marker):
         return piece.shown.text
     if isinstance(piece.shown, Preview | Summary):
@@ -68,15 +80,3 @@ def _stand_in(view: View, piece: Piece) -> str | None:
 
 def _text(block: Json) -> str:
     return plain_text(content_of(block.get("content")) if kind(block) == RESULT else [block])
-
-
-def piece_tokens(view: View, piece: Piece) -> int:
-    """The tokens of a piece, or of a part of one, as it is shown.
-
-    A summary or a marker is shown once, where its first piece stands: it counts there, its other
-    pieces cost nothing. What joins the pieces into messages is not counted.
-    """
-    first = (other for other in view.pieces if other.stand_in == piece.stand_in)
-    if piece.stand_in and next(first).first != piece.first:
-        return 0
-    return sum(estimate(item.content) for item in items_of(view, piece))

@@ -1,4 +1,4 @@
-"""Which events are about a tool: its calls, and their results."""
+"""Find the events about a tool: its calls, and their results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from foldlog.projections.wire.blocks import CALLS, RESULT, blocks, call_id, cont
 
 
 def of_tool(events: Iterable[Event], tool: str) -> Iterator[Event]:
-    """The events that call a tool or answer such a call, of events from the session's first on."""
+    """Yield the events that call a tool or answer such a call.
+
+    Args:
+        events: The events of a session, from its first.
+        tool: The name of the tool.
+    """
     calls: set[str | None] = set()
     for event in events:
         made = {
@@ -18,12 +23,12 @@ def of_tool(events: Iterable[Event], tool: str) -> Iterator[Event]:
             if kind(block) in CALLS and block.get("name") == tool
         }
         calls |= made - {None}
-        if made or not calls.isdisjoint(_answered(event)):
+        if made or not calls.isdisjoint(_answered_calls(event)):
             yield event
 
 
-def _answered(event: Event) -> set[str | None]:
-    """The ids of the calls that an event answers; imported user messages may hold results."""
+def _answered_calls(event: Event) -> set[str | None]:
+    """Return the ids of answered calls; imported user messages may hold results, too."""
     if event.type == "tool.result":
         return {call_id(event.data)}
     if event.type != "message.user":

@@ -17,7 +17,7 @@ from foldlog.projections.live.compared import Compared, parts_in
 from foldlog.projections.live.reconcile import Agreement, Entry, agreement, entries
 from foldlog.projections.render.items import items
 from foldlog.projections.render.render import render
-from foldlog.projections.view.lineage import joined
+from foldlog.projections.view.lineage import join_ranges
 from foldlog.projections.view.rewind import compacted_path
 from foldlog.projections.view.view import View
 
@@ -39,7 +39,7 @@ class Place:
         if self.to is None:
             return []
         path = compacted_path(view, self.to, only_past=True) if view.layout.painted else None
-        past = [list(part) for part in joined(view.at(self.to).lineage)]
+        past = [list(part) for part in join_ranges(view.at(self.to).lineage)]
         more = {} if path in (None, past) else {"path": path}
         return [EventDraft("head.moved", {"to": self.to, **more})]
 

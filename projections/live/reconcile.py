@@ -20,7 +20,7 @@ from foldlog.projections.live.compared import Compared, Stretch, parts_of, signa
 from foldlog.projections.live.request import HarnessRequest
 from foldlog.projections.render.divergence import same
 from foldlog.projections.render.items import Item
-from foldlog.projections.render.replies import INTERRUPTED, joined
+from foldlog.projections.render.replies import INTERRUPTED, join_replies
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.requests import MARK, SETTINGS, unmarked
 
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 def entries(items: Iterable[Item]) -> list[Entry]:
     """What a view's items say, or the events of a lineage; what says nothing is left out."""
     found = []
-    for item in joined(list(items)):
+    for item in join_replies(list(items)):
         parts = parts_of(item.role, item.content, keep_blocks=False)
         if parts:
             found.append(Entry(item.version, tuple(parts), _optional(item)))

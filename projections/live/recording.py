@@ -29,7 +29,8 @@ from foldlog.projections.render.digest import digest
 from foldlog.projections.render.divergence import divergence
 from foldlog.projections.render.render import render
 from foldlog.projections.summaries.overflow import Overflow, is_overflow
-from foldlog.projections.view.view import View, project
+from foldlog.projections.view.open import project
+from foldlog.projections.view.view import View
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session

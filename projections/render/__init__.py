@@ -1,4 +1,4 @@
-"""A view becomes a request: items, repairs, messages, and the digest that proves it.
+"""Turn a view into a request: items, repairs, messages, and the digest that proves it.
 
 pieces -> items (each as it is shown) -> repairs -> messages
 """

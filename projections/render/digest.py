@@ -1,4 +1,4 @@
-"""The digest of a request: what makes a view provable.
+"""The digest of a request, which makes a view provable; and the receipt of a view.
 
 **Canonical form** (normative). The digest is ``sha256:`` and the 64 hex digits of the SHA-256 of
 the canonical form, which is the JSON object ``{"system", "tools", "messages"}`` of the request:
@@ -46,7 +46,7 @@ def receipt(view: View, proof: str | None = None) -> EventDraft:
     """Return the ``snapshot.taken`` of a view: its version, its digest and its pieces.
 
     Args:
-        proof: The digest, where it is known.
+        proof: The digest of the view's request, if it is known already.
     """
     pieces = [
         {"first": piece.first, "last": piece.last, "edit": piece.edit, **piece.shown.to_json()}

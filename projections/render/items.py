@@ -1,8 +1,7 @@
 """Items: a view's pieces in order, each event as its piece shows it.
 
-An item is one thing the model sees: a message, one result, an attachment, a summary, a marker.
-Render puts items together into messages; everything that counts or lists what is visible reads
-items.
+An item is one thing that the model sees: a message, one result, an attachment, a summary, a marker.
+``render`` puts items together into messages; whatever counts or lists what is visible reads items.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ Kind: TypeAlias = Literal["message", "result", "attachment", "summary", "marker"
 
 
 class Item(NamedTuple):
-    """One thing the model sees.
+    """One thing that the model sees.
 
     Attributes:
-        version: The event it comes from; of a marker, the first version it stands for.
+        version: The event that it comes from; for a marker, the first version that it covers.
         role: The role of the message it becomes part of.
-        kind: What it is. A result's content is one ``tool_result`` block.
+        kind: What it is. The content of a result is one ``tool_result`` block.
         content: The wire content, as shown. It belongs to the event: never change it.
-        event: The event it comes from; None for a marker.
+        event: The event that it comes from; None for a marker.
     """
 
     version: int
@@ -39,31 +38,31 @@ class Item(NamedTuple):
 
     @property
     def reply(self) -> str | None:
-        """The message id of the reply that it is part of; None where there is none."""
+        """The message id of the reply that it is part of; None without one."""
         found = self.event.data.get("id") if self.event and self.role == "assistant" else None
         return found if isinstance(found, str) else None
 
     @property
     def model(self) -> str | None:
-        """The model that wrote it; None where that is not known."""
+        """The model that wrote it; None if that is not known."""
         found = self.event.data.get("model") if self.event and self.role == "assistant" else None
         return found if isinstance(found, str) else None
 
 
 def items(view: View) -> list[Item]:
-    """What the model sees, in order; events that are no conversation give nothing."""
+    """Return what the model sees, in order; events that are no conversation are skipped."""
     found: list[Item] = []
-    standing: set[object] = set()
+    already: set[object] = set()
     for piece in view.pieces:
-        if piece.stand_in not in standing:
+        if piece.stand_in not in already:
             found.extend(items_of(view, piece))
         if piece.stand_in is not None:
-            standing.add(piece.stand_in)
+            already.add(piece.stand_in)
     return found
 
 
 def items_of(view: View, piece: Piece) -> Iterator[Item]:
-    """The items of one piece. A summary or a marker belongs to the first of its pieces only."""
+    """Yield the items of one piece; a summary or a marker for any of its pieces."""
     if isinstance(piece.shown, Marker):
         yield Item(piece.first, "user", "marker", piece.shown.text)
     elif isinstance(piece.shown, Summary):
@@ -74,20 +73,20 @@ def items_of(view: View, piece: Piece) -> Iterator[Item]:
 
 
 def items_from(event: Event, shown: Shown) -> Iterator[Item]:
-    """The items of one event that is seen in its own place; what is no conversation gives none."""
+    """Yield the items of one event that is seen in its own place; none if it is no conversation."""
     read = _READERS.get(event.type)
     if read:
         yield from read(event, shown)
 
 
 def result_block(event: Event) -> Json:
-    """The ``tool_result`` block of a ``tool.result`` event; fields that are null stay away."""
+    """Return the ``tool_result`` block of a ``tool.result`` event, without fields that are null."""
     fields = {k: v for k, v in event.data.items() if v is not None and k != "synthesized"}
     return {"type": RESULT, **fields}
 
 
 def _summary(view: View, version: int) -> Item:
-    """A summary, in the user's role; one that the API made, a signed block, is a reply's."""
+    """Return a summary, in the user's role; one that the API made (a signed block) is a reply."""
     event = view.event(version)
     content = content_of(event.data.get("content") or event.data.get("text"))
     signed = not isinstance(content, str) and any(map(is_compaction, content))
@@ -103,7 +102,7 @@ def _message(role: Role) -> Callable[[Event, Shown], Iterator[Item]]:
 
 
 def _user_message(event: Event, shown: Shown) -> Iterator[Item]:
-    """A user message. An imported one may hold results: each becomes an item of its own."""
+    """Yield a user message. An imported one may hold results: each becomes its own item."""
     content = show(content_of(event.data.get("content")), shown)
     if isinstance(content, str) or not any(kind(block) == RESULT for block in content):
         yield Item(event.version, "user", "message", content, event)
@@ -121,7 +120,7 @@ def _result(event: Event, shown: Shown) -> Iterator[Item]:
 
 
 def _attachment(event: Event, shown: Shown) -> Iterator[Item]:
-    """What the harness put before the model; without content it cannot be reproduced."""
+    """Yield what the harness attached; without content it cannot be reproduced."""
     if event.data.get("content") is not None:
         content = show(content_of(event.data["content"]), shown)
         yield Item(event.version, "user", "attachment", content, event)

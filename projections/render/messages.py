@@ -1,7 +1,7 @@
-"""Turns: items put together into the messages of a request.
+"""Put items together into the messages of a request.
 
-Roles alternate. A result goes to the user message right behind the message that made its call,
-wherever it was recorded after it. In a user message stand the results, in the order in which they
+Roles alternate. A result goes into the user message right after the message that made its call,
+wherever it was recorded after it. A user message holds the results, in the order in which they
 came, then attachments, then what was said. System messages wait for the end of a user message.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from foldlog.eventstore.events import Json
 from foldlog.projections.render.items import Item, Role
-from foldlog.projections.render.repairs.repair import Mending
+from foldlog.projections.render.repairs.repair import RepairContext
 from foldlog.projections.render.replies import calls_of
 from foldlog.projections.wire.blocks import (
     CALL,
@@ -27,42 +27,42 @@ from foldlog.projections.wire.blocks import (
 from foldlog.projections.wire.models import hears_system
 
 REMINDER = "<system-reminder>\n{}\n</system-reminder>"
-"""Around a system message that a model is told in a user message. The words are Claude Code's."""
+"""Wraps a system message that a model gets in a user message. The words are Claude Code's."""
 
 
-class Turn:
-    """One message in the making."""
+class Message:
+    """One message while it is put together."""
 
     __slots__ = ("attachments", "fields", "results", "role", "said")
 
     def __init__(self, role: Role) -> None:
         self.role = role
         self.fields: dict[str, Json] = {}
-        """What a system message holds beside its content."""
+        """What a system message holds besides its content."""
         self.results: list[Content] = []
         self.attachments: list[Content] = []
         self.said: list[Content] = []
-        """What was said: all of an assistant's or a system turn, the last part of a user's."""
+        """What was said: all of an assistant or system message, the last part of a user message."""
 
     def add(self, item: Item) -> None:
-        """Put an item in its place within the turn."""
+        """Put an item in its place within the message."""
         if item.kind == "result":
             self.results.append(item.content)
         elif item.kind != "attachment":
             self.said.append(item.content)
             if item.role == "system" and item.event is not None:
                 self.fields.update((k, v) for k, v in item.event.data.items() if k != "content")
-        elif not self._joins(item):
+        elif not self._join_to_result(item):
             self.attachments.append(item.content)
 
-    def message(self) -> dict[str, Any]:
-        """The message; content of one part is the very object that was recorded."""
+    def to_json(self) -> dict[str, Any]:
+        """Return it for the wire; content of one part is the very object that was recorded."""
         parts = [*self.results, *self.attachments, *self.said]
         content = parts[0] if len(parts) == 1 else [b for part in parts for b in blocks(part)]
         return {"role": self.role, "content": content, **self.fields}
 
-    def _joins(self, item: Item) -> bool:
-        """Append an attachment that says so to the last result, if only results stand before it."""
+    def _join_to_result(self, item: Item) -> bool:
+        """Append an attachment that asks for it to the last result, if only results precede it."""
         wanted = item.event is not None and item.event.data.get("join")
         if not wanted or not self.results or self.attachments or self.said:
             return False
@@ -70,27 +70,27 @@ class Turn:
         added = blocks(item.content)
         if result.get("is_error") and any(kind(block) != "text" for block in added):
             return False  # the API takes only text in a failed result
-        self.results[-1] = [{**result, "content": _extended(result.get("content"), added)}]
+        self.results[-1] = [{**result, "content": _append(result.get("content"), added)}]
         return True
 
 
-def messages(items: Iterable[Item], mending: Mending) -> list[dict[str, Any]]:
-    """The messages that mended items make."""
-    made = _Assembly(mending)
+def messages(items: Iterable[Item], context: RepairContext) -> list[dict[str, Any]]:
+    """Return the messages that repaired items make."""
+    made = _Assembly(context)
     for item in items:
         made.add(item)
     return made.finish()
 
 
 class _Assembly:
-    """The turns so far, where each call was made, and the system messages that wait."""
+    """The messages so far, where each call was made, and the system messages that wait."""
 
-    def __init__(self, mending: Mending) -> None:
-        self._turns: list[Turn] = []
+    def __init__(self, context: RepairContext) -> None:
+        self._messages: list[Message] = []
         self._caller: dict[str | None, int] = {}
         self._waiting: list[Item] = []
-        self._mending = mending
-        self._hears = hears_system(mending.model)
+        self._context = context
+        self._hears = hears_system(context.model)
 
     def add(self, item: Item) -> None:
         if item.role == "system":
@@ -101,62 +101,62 @@ class _Assembly:
             if item.role == "assistant":
                 self._place_system(last=False)
                 self._caller.update(dict.fromkeys(map(call_id, calls_of(item)), self._next(item)))
-            self._turn(item.role).add(item)
+            self._message(item.role).add(item)
 
     def finish(self) -> list[dict[str, Any]]:
         self._place_system(last=True)
-        return [turn.message() for turn in self._turns]
+        return [message.to_json() for message in self._messages]
 
     def _next(self, item: Item) -> int:
-        """The place of the turn that the item will belong to."""
-        same = bool(self._turns) and self._turns[-1].role == item.role
-        return len(self._turns) - same
+        """Return the index of the message that the item will belong to."""
+        same = bool(self._messages) and self._messages[-1].role == item.role
+        return len(self._messages) - same
 
-    def _turn(self, role: Role) -> Turn:
-        if not self._turns or self._turns[-1].role != role:
-            self._turns.append(Turn(role))
-        return self._turns[-1]
+    def _message(self, role: Role) -> Message:
+        if not self._messages or self._messages[-1].role != role:
+            self._messages.append(Message(role))
+        return self._messages[-1]
 
     def _answer(self, item: Item) -> None:
-        behind = self._caller[call_id(blocks(item.content)[0])] + 1
-        if behind == len(self._turns):
-            self._turns.append(Turn("user"))
-        self._turns[behind].add(item)
+        after = self._caller[call_id(blocks(item.content)[0])] + 1
+        if after == len(self._messages):
+            self._messages.append(Message("user"))
+        self._messages[after].add(item)
 
     def _place_system(self, last: bool) -> None:
-        """Put waiting system messages here, if the API allows one here."""
+        """Put the waiting system messages here, if the API allows them here."""
         if not self._waiting:
             return
-        if self._turns and self._may_hold_system(self._turns[-1]):
-            turn = self._turn("system") if self._hears else self._turns[-1]
+        if self._messages and self._may_hold_system(self._messages[-1]):
+            message = self._message("system") if self._hears else self._messages[-1]
             for item in self._waiting if self._hears else self._reminders():
-                turn.add(item)
+                message.add(item)
         else:
             for item in self._waiting:
-                self._mending.note("system_place", item.version)
+                self._context.note("system_place", item.version)
             if not last:
                 return
         self._waiting = []
 
     def _reminders(self) -> Iterator[Item]:
-        """What waits as parts of a user message; tools that it adds or removes are left out."""
+        """Yield what waits as parts of a user message, leaving out changes of tools."""
         for item in self._waiting:
-            self._mending.note("system_unheard", item.version)
+            self._context.note("system_unheard", item.version)
             words = plain_text(item.content)
             if words:
                 content: Content = [{"type": "text", "text": REMINDER.format(words)}]
                 yield item._replace(role="user", content=content)
 
-    def _may_hold_system(self, turn: Turn) -> bool:
-        """Behind a user message, or a reply without calls that ends in a server tool's result."""
-        if turn.role == "user" or not self._hears:
-            return turn.role == "user"
-        said = [block for part in turn.said for block in blocks(part)]
+    def _may_hold_system(self, message: Message) -> bool:
+        """Tell if a system message may follow: after a user message, or a server tool's result."""
+        if message.role == "user" or not self._hears:
+            return message.role == "user"
+        said = [block for part in message.said for block in blocks(part)]
         return is_server_result(kind(said[-1])) and not any(kind(block) == CALL for block in said)
 
 
-def _extended(content: Json, added: list[Json]) -> Content:
-    """The content of a result with more behind it, a blank line between texts."""
+def _append(content: Json, added: list[Json]) -> Content:
+    """Return the content of a result with more after it, a blank line between texts."""
     old = content_of(content)
     if isinstance(old, list) or any(kind(block) != "text" for block in added):
         return [*blocks(old), *added]

@@ -1,6 +1,6 @@
-"""Render: a view becomes the request that the model is sent.
+"""Render a view as the request that is sent to the model.
 
-    pieces -> items (each as it is shown) -> mended by named rules -> messages
+    pieces -> items (each as it is shown) -> repaired by named rules -> messages
 
 Pure: no clock, no randomness, no network; the same view gives the same bytes. Content that is shown
 whole is the very object that was recorded: unknown block types and fields, and the order of keys,
@@ -14,34 +14,35 @@ from typing import Any, Literal, TypeAlias
 from foldlog.eventstore.errors import InvalidView
 from foldlog.projections.render.items import Item, items
 from foldlog.projections.render.messages import messages
-from foldlog.projections.render.repairs import Mending, Repair, repaired
+from foldlog.projections.render.repairs import Repair, RepairContext, repair_items
 from foldlog.projections.render.repairs.characters import whole_characters
 from foldlog.projections.render.repairs.thinking import newest_model
-from foldlog.projections.render.replies import Call, interrupted, joined, waiting
+from foldlog.projections.render.replies import Call, interruption, join_replies, waiting_calls
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import CALL, RESULT, kind
 
 Open: TypeAlias = Literal["error", "keep", "recover"]
-"""What to do about open calls at the end of a view: refuse, leave or close them as interrupted."""
+"""What to do with open calls at the end of a view: refuse, keep, or close them as interrupted."""
 
 
 def render(view: View, *, open: Open = "error", model: str | None = None) -> dict[str, Any]:
-    """The request that shows a view to a model.
+    """Return the request that shows a view to a model.
 
     Args:
-        open: What to do about calls at the end that have no result yet. ``recover`` adds the same
+        open: What to do with calls at the end that have no result yet. ``recover`` adds the
             results that ``Session.recover`` would append; nothing is written.
-        model: The model that the request is for: thinking that another one wrote is left out, dates
-            in names aside. Without one, it is the model of the newest reply.
+        model: The model that the request is for; the model of the newest reply by default.
+            Thinking that another model wrote is left out (dates in model names do not count).
 
     Returns:
-        ``{"system", "tools", "messages"}``. ``system`` and ``tools`` are None where none was set:
+        ``{"system", "tools", "messages"}``. ``system`` and ``tools`` are None if none was set:
         leave them out when sending. The values belong to the log: copy before changing them.
 
     Raises:
-        InvalidView: A call at the end is open, or a summary that is shown is not there.
+        InvalidView: A call at the end is open (with ``error``), or a summary that is shown does
+            not exist.
     """
-    messages, _ = _rendered(view, open, model)
+    messages, _ = _messages_of_view(view, open, model)
     return {
         "system": whole_characters((view.system or {}).get("system")),
         "tools": whole_characters((view.tools or {}).get("tools")),
@@ -50,56 +51,58 @@ def render(view: View, *, open: Open = "error", model: str | None = None) -> dic
 
 
 def repairs(view: View, *, model: str | None = None) -> list[Repair]:
-    """What render had to leave out or complete in a view: the rule and the version of each."""
-    _, mending = _rendered(view, "keep", model)
-    return list(dict.fromkeys(mending.found))
+    """Return what render left out or completed in a view: the rule and the version of each."""
+    _, context = _messages_of_view(view, "keep", model)
+    return list(dict.fromkeys(context.found))
 
 
 def open_calls(view: View) -> list[Call]:
-    """The calls at the end of a view that have no result yet, in the order they were made."""
-    return [call for call in waiting(joined(items(view))) if kind(call.block) == CALL]
+    """Return the calls at the end of a view that have no result yet, in their order."""
+    return [call for call in waiting_calls(join_replies(items(view))) if kind(call.block) == CALL]
 
 
 def interrupted_items(view: View) -> list[Item]:
-    """The results that ``open="recover"`` adds for the calls that are open."""
-    return [_interrupted(call) for call in open_calls(view)]
+    """Return the results that ``open="recover"`` adds for the open calls."""
+    return [_interruption_item(call) for call in open_calls(view)]
 
 
 def messages_of(seen: list[Item], *, model: str | None = None) -> list[dict[str, Any]]:
-    """The messages that some items of a view make, a stretch of a conversation for example.
+    """Return the messages that some items of a view make, for example a stretch of it.
 
     Calls at the end that wait for their results are closed as interrupted.
     """
-    return _assembled(joined(seen), "recover", model)[0]
+    return _assemble(join_replies(seen), "recover", model)[0]
 
 
-def _rendered(view: View, open: Open, model: str | None) -> tuple[list[dict[str, Any]], Mending]:
-    seen = joined(items(view))
+def _messages_of_view(
+    view: View, open: Open, model: str | None
+) -> tuple[list[dict[str, Any]], RepairContext]:
+    seen = join_replies(items(view))
     if open == "error":
-        ours = [call for call in waiting(seen) if kind(call.block) == CALL]
+        ours = [call for call in waiting_calls(seen) if kind(call.block) == CALL]
         if ours:
-            raise _still_open(view, ours)
-    return _assembled(seen, open, model)
+            raise _open_calls_error(view, ours)
+    return _assemble(seen, open, model)
 
 
-def _assembled(
+def _assemble(
     seen: list[Item], open: Open, model: str | None
-) -> tuple[list[dict[str, Any]], Mending]:
-    """The messages that items make whose replies are joined."""
-    calls = waiting(seen)
+) -> tuple[list[dict[str, Any]], RepairContext]:
+    """Return the messages that items make whose replies are joined; and the repairs."""
+    calls = waiting_calls(seen)
     if open == "recover":
-        seen = seen + [_interrupted(call) for call in calls if kind(call.block) == CALL]
-    mending = Mending.of(seen, model or newest_model(seen), calls)
-    return messages(repaired(seen, mending), mending), mending
+        seen = seen + [_interruption_item(call) for call in calls if kind(call.block) == CALL]
+    context = RepairContext.of(seen, model or newest_model(seen), calls)
+    return messages(repair_items(seen, context), context), context
 
 
-def _interrupted(call: Call) -> Item:
-    data = interrupted(call.block)
+def _interruption_item(call: Call) -> Item:
+    data = interruption(call.block)
     block = {"type": RESULT, **{k: v for k, v in data.items() if k != "synthesized"}}
     return Item(call.version, "user", "result", [block])
 
 
-def _still_open(view: View, calls: list[Call]) -> InvalidView:
+def _open_calls_error(view: View, calls: list[Call]) -> InvalidView:
     ids = ", ".join(call.id for call in calls)
     return InvalidView(
         f"session {view.session!r} ends at version {view.version} with calls that have no result:"

@@ -1,8 +1,8 @@
-"""Replies: the assistant events that are one message, and the calls that they left open.
+"""Replies: the assistant events that are one message, and the calls that they leave open.
 
 A harness that writes block by block, or a stream that broke off and went on, records one reply as
-several events with one message id. They are one message to the API, so they stand together, with
-the results that came between them behind.
+several events with one message id. They are one message to the API, so they are brought together,
+with the results that came between them after them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from foldlog.projections.wire.blocks import (
 )
 
 BETWEEN = frozenset({"result", "attachment"})
-"""The kinds of items that may stand between the parts of one reply, and behind an open call."""
+"""The kinds of items that may come between the parts of one reply, and after an open call."""
 
 
 class Call(NamedTuple):
@@ -32,7 +32,7 @@ class Call(NamedTuple):
     Attributes:
         version: The event that made it.
         id: Its id.
-        block: The block that made it: ``tool_use``, or the call of a server tool.
+        block: The block that made it: ``tool_use`` or the call of a server tool.
     """
 
     version: int
@@ -41,15 +41,15 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The tool that was called."""
+        """The name of the tool."""
         return str(self.block.get("name"))
 
 
-def joined(items: list[Item]) -> list[Item]:
-    """Bring the parts of each reply together, where its first part stands.
+def join_replies(items: list[Item]) -> list[Item]:
+    """Bring the parts of each reply together, at the place of its first part.
 
-    Between two parts may stand results, attachments, and replies of agents that ran beside it;
-    behind anything that the user said, the same id begins another message.
+    Results, attachments and replies of agents that ran in parallel may come between two parts;
+    after anything that the user said, the same id begins another message.
     """
     groups: list[list[Item]] = []
     replies: dict[str, list[Item]] = {}
@@ -67,7 +67,7 @@ def joined(items: list[Item]) -> list[Item]:
 
 
 def spans(items: list[Item]) -> Iterator[tuple[int, int]]:
-    """Where each reply stands in items that are joined: from, to (excluded)."""
+    """Yield where each reply is in joined items: start, end (excluded)."""
     at = 0
     while at < len(items):
         start, reply = at, items[at].reply
@@ -78,16 +78,16 @@ def spans(items: list[Item]) -> Iterator[tuple[int, int]]:
             yield start, at
 
 
-def waiting(items: list[Item]) -> list[Call]:
-    """The calls of the newest reply that wait for their results, in items that are joined.
+def waiting_calls(items: list[Item]) -> list[Call]:
+    """Return the calls of the newest reply that wait for their results, in joined items.
 
-    Once the user has spoken behind it, or another reply has followed, a call waits no more: it was
-    never answered. Calls of server tools are among them; the API answers those, while nothing but
-    results stands behind. What stands before a compaction block is not shown: it waits for nothing.
+    Once the user spoke after it, or another reply followed, a call does not wait any more: it was
+    never answered. Calls of server tools are included while only results follow: the API answers
+    them. Calls before a compaction block are not shown, so they do not wait.
     """
     reply, before = _newest_reply(items)
-    behind = items[len(before) + len(reply) :]
-    kinds = {CALL} if any(item.kind != "result" for item in behind) else CALLS
+    after = items[len(before) + len(reply) :]
+    kinds = {CALL} if any(item.kind != "result" for item in after) else CALLS
     calls = {
         call: Call(item.version, call, block)
         for item, block in _backwards(reply)
@@ -101,14 +101,14 @@ def waiting(items: list[Item]) -> list[Call]:
 
 
 def calls_of(item: Item) -> list[Json]:
-    """The calls that an assistant item makes."""
+    """Return the calls that an assistant item makes."""
     if item.role != "assistant" or isinstance(item.content, str):
         return []
     return [block for block in item.content if kind(block) in CALLS]
 
 
 def results(item: Item) -> list[Json]:
-    """The results that an item holds: its own, or those of server tools in a reply."""
+    """Return the results that an item holds: its own, or those of server tools in a reply."""
     if item.kind == "result":
         return blocks(item.content)
     if item.role != "assistant" or isinstance(item.content, str):
@@ -116,8 +116,31 @@ def results(item: Item) -> list[Json]:
     return [block for block in item.content if is_server_result(kind(block))]
 
 
+INTERRUPTED = (
+    "[Tool call interrupted: the session ended before this call's result was recorded."
+    " The outcome is unknown: it may have run in part or in full.]"
+)
+
+
+def interruption(call: Json) -> dict[str, Any]:
+    """Return the data of the ``tool.result`` that closes a call as interrupted.
+
+    Args:
+        call: The ``tool_use`` block. Its toolset name, if it has one, is echoed, as the API
+            requires.
+    """
+    echoed = {"toolset_name": call["toolset_name"]} if call.get("toolset_name") else {}
+    return {
+        "tool_use_id": call_id(call),
+        "content": INTERRUPTED,
+        "is_error": True,
+        **echoed,
+        "synthesized": True,
+    }
+
+
 def _backwards(reply: list[Item]) -> Iterator[tuple[Item, Json]]:
-    """The blocks of a reply from the last one, as far as a compaction block."""
+    """Yield the blocks of a reply from the last one back to a compaction block."""
     for item in reversed(reply):
         for block in reversed(blocks(item.content)):
             if is_compaction(block):
@@ -126,7 +149,7 @@ def _backwards(reply: list[Item]) -> Iterator[tuple[Item, Json]]:
 
 
 def _newest_reply(items: list[Item]) -> tuple[list[Item], list[Item]]:
-    """The newest reply, empty if the user spoke behind it; and what stands before it."""
+    """Return the newest reply (empty if the user spoke after it) and what precedes it."""
     end = len(items)
     while end and items[end - 1].role != "assistant":
         if _closes(items[end - 1]):
@@ -142,26 +165,3 @@ def _newest_reply(items: list[Item]) -> tuple[list[Item], list[Item]]:
 
 def _closes(item: Item) -> bool:
     return item.role == "user" and item.kind not in BETWEEN
-
-
-INTERRUPTED = (
-    "[Tool call interrupted: the session ended before this call's result was recorded."
-    " The outcome is unknown: it may have run in part or in full.]"
-)
-
-
-def interrupted(call: Json) -> dict[str, Any]:
-    """The data of the ``tool.result`` that closes a call as interrupted.
-
-    Args:
-        call: The ``tool_use`` block. The name of its toolset, if it has one, is echoed, as the API
-            demands.
-    """
-    echoed = {"toolset_name": call["toolset_name"]} if call.get("toolset_name") else {}
-    return {
-        "tool_use_id": call_id(call),
-        "content": INTERRUPTED,
-        "is_error": True,
-        **echoed,
-        "synthesized": True,
-    }

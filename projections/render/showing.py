@@ -1,6 +1,6 @@
-"""How content is shown: one small function for each kind of ``shown`` that changes content.
+"""Show content: one small function for each kind of ``shown`` that changes it.
 
-Each takes content and gives new content; the old is never touched, and what does not change is the
+Each takes content and returns new content; the old is never changed, and what stays the same is the
 same object. Calls are never taken away (only ``inputs`` shortens their arguments), so that a result
 keeps its call however a message is shown.
 """
@@ -25,29 +25,29 @@ from foldlog.projections.wire.blocks import (
 )
 
 SHORTENED = "… [shortened]"
-"""Stands at the end of a call argument that ``inputs`` cut off."""
+"""The end of a call argument that ``inputs`` cut off."""
 
 
 def show(content: Content, shown: Shown) -> Content:
-    """The content of a message, of an attachment or of a list of results, shown that way."""
+    """Return the content of a message, an attachment or a list of results, as it is shown."""
     change = _CHANGES.get(type(shown))
     return change(content, shown) if change else content
 
 
-def cleared(content: Content, shown: Cleared) -> Content:
-    """The placeholder where the content was; role, ids and ``is_error`` stay."""
-    return _replaced(content, lambda _: shown.text)
+def clear(content: Content, shown: Cleared) -> Content:
+    """Put the placeholder in place of the content; role, ids and ``is_error`` stay."""
+    return _replace_body(content, lambda _: shown.text)
 
 
 def preview(content: Content, shown: Preview) -> Content:
-    """The first characters between two texts that lead to the rest."""
-    return _replaced(
+    """Keep the first characters, between two texts that lead to the rest."""
+    return _replace_body(
         content, lambda old: shown.before + plain_text(old)[: shown.chars] + shown.after
     )
 
 
-def without(content: Content, shown: Without) -> Content:
-    """Less the blocks of some types, in results too; ``thinking`` means the redacted as well."""
+def leave_out(content: Content, shown: Without) -> Content:
+    """Leave out blocks of some types, in results too; ``thinking`` includes redacted thinking."""
     if isinstance(content, str):
         return content
     kinds = {*shown.kinds, "redacted_thinking"} if "thinking" in shown.kinds else set(shown.kinds)
@@ -57,14 +57,14 @@ def without(content: Content, shown: Without) -> Content:
         if kind(block) in kinds:
             kept.extend(stand_in)
         elif kind(block) == RESULT:
-            kept.append(_inside(block, shown))
+            kept.append(_leave_out_inside(block, shown))
         else:
             kept.append(block)
     return content if _same(kept, content) else kept
 
 
-def inputs(content: Content, shown: Inputs) -> Content:
-    """Call arguments shortened: each long string in them is cut, so they stay a JSON object."""
+def shorten_inputs(content: Content, shown: Inputs) -> Content:
+    """Cut each long string in call arguments, which stay a JSON object."""
     if isinstance(content, str):
         return content
     kept = [_with_short_input(block, shown.chars) for block in content]
@@ -72,14 +72,14 @@ def inputs(content: Content, shown: Inputs) -> Content:
 
 
 _CHANGES: dict[type[Any], Callable[[Content, Any], Content]] = {
-    Cleared: cleared,
+    Cleared: clear,
     Preview: preview,
-    Without: without,
-    Inputs: inputs,
+    Without: leave_out,
+    Inputs: shorten_inputs,
 }
 
 
-def _replaced(content: Content, new: Callable[[Content], str]) -> Content:
+def _replace_body(content: Content, new: Callable[[Content], str]) -> Content:
     """Replace the body: of each result, where there are results, else of the message itself."""
     if isinstance(content, str):
         return new(content)
@@ -98,31 +98,31 @@ def _replaced(content: Content, new: Callable[[Content], str]) -> Content:
 
 
 def _is_structure(block: Json) -> bool:
-    """Blocks that others depend on: calls, results of server tools, compactions."""
+    """Tell if other blocks depend on it: a call, a server tool's result, a compaction."""
     return kind(block) in CALLS or is_server_result(kind(block)) or kind(block) == "compaction"
 
 
-def _inside(result: Json, shown: Without) -> Json:
+def _leave_out_inside(result: Json, shown: Without) -> Json:
     old = content_of(result.get("content"))
-    new = without(old, shown)
+    new = leave_out(old, shown)
     return result if new is old else {**result, "content": new}
 
 
 def _with_short_input(block: Json, chars: int) -> Json:
     if kind(block) != CALL:
         return block
-    short = _shortened(block.get("input"), chars)
+    short = _shorten(block.get("input"), chars)
     return block if short is block.get("input") else {**block, "input": short}
 
 
-def _shortened(value: Json, chars: int) -> Json:
+def _shorten(value: Json, chars: int) -> Json:
     if isinstance(value, str):
         return value if len(value) <= chars + len(SHORTENED) else value[:chars] + SHORTENED
     if isinstance(value, dict):
-        changed = {key: _shortened(item, chars) for key, item in value.items()}
+        changed = {key: _shorten(item, chars) for key, item in value.items()}
         return value if all(changed[key] is value[key] for key in value) else changed
     if isinstance(value, list):
-        items = [_shortened(item, chars) for item in value]
+        items = [_shorten(item, chars) for item in value]
         return value if _same(items, value) else items
     return value
 

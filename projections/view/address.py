@@ -1,4 +1,4 @@
-"""The names of versions: a number, ``head``, a time, ``request:K``, ``edit:K`` and the like."""
+"""Names of versions (a number, ``head``, a time, ``request:K``, …) and of events (handles)."""
 
 from __future__ import annotations
 
@@ -18,51 +18,47 @@ COMPACTING = ("summary", "marker")
 """The ways of showing that make an append of edits a compaction."""
 
 RESTORED = ("attachment.added", "state.set", "snapshot.taken")
-"""What an append may hold behind its edits: what was put before the model again."""
+"""What an append may hold after its edits: what the model gets again."""
 
 
 def resolve(store: EventStore, session: str, name: int | str) -> int:
-    """The version that a name stands for.
+    """Return the version that a name means.
 
-    * ``head``: the newest view, so the last version;
-    * a time, in UTC where it names no zone: what stood there then, by when things happened;
-    * ``request:K``: the view of the K-th request on the lineage; where none was recorded, what
-      stood before the K-th new assistant message;
+    * ``head``: the newest view, which is the last version;
+    * a time, in UTC if it has no zone: the last version that had happened by then;
+    * ``request:K``: the view of the K-th request on the lineage; if no request was recorded, the
+      version before the K-th new assistant message;
     * ``edit:K``: just after the K-th append with edits;
     * ``before-compaction:K``: just before the K-th append that holds a summary or a marker.
 
-    K counts from 1, negative from the end. Appends are counted in the whole log, so that a rewind
-    does not rename them.
+    K counts from 1, or with negative numbers from the end. Appends are counted in the whole log, so
+    that a rewind does not rename them.
 
     Raises:
         SessionNotFound: There is no such session.
-        VersionNotFound: The name stands for nothing; the error says what there is.
+        VersionNotFound: The name means nothing; the error says what there is.
     """
     last = store.last(session)
     if not last:
-        raise SessionNotFound(
-            f"no session is called {session!r}. `foldlog sessions` lists what there is."
-        )
+        raise SessionNotFound(f"no session is called {session!r}. `foldlog sessions` lists them.")
     text = str(name).strip()
     if re.fullmatch(r"-?[0-9]{1,18}", text):
-        return _numbered(session, int(text), last)
+        return _by_number(session, int(text), last)
     if text == "head":
         return last
     kind, _, count = text.partition(":")
     if kind in _KINDS:
-        return _counted(session, kind, count, _KINDS[kind](store, session))
-    return _timed(store, session, text)
+        return _by_count(session, kind, count, _KINDS[kind](store, session))
+    return _by_time(store, session, text)
 
 
-def _numbered(session: str, version: int, last: int) -> int:
+def _by_number(session: str, version: int, last: int) -> int:
     if not 0 <= version <= last:
-        raise VersionNotFound(
-            f"session {session!r} has the versions 1 to {last}, not {version}. Use one of these."
-        )
+        raise VersionNotFound(f"session {session!r} has versions 1 to {last}, but not {version}.")
     return version
 
 
-def _counted(session: str, kind: str, count: str, found: Sequence[int]) -> int:
+def _by_count(session: str, kind: str, count: str, found: Sequence[int]) -> int:
     try:
         number = int(count)
     except ValueError:
@@ -95,7 +91,7 @@ def _seen_by(request: Event) -> int:
 
 
 def _new_messages(events: Iterable[Event]) -> list[Event]:
-    """The first event of each assistant message; one without an id is a message of its own."""
+    """Return the first event of each assistant message; one without an id is its own message."""
     first: dict[str | int, Event] = {}
     for event in events:
         name = event.data.get("id")
@@ -112,9 +108,9 @@ def _compactions(store: EventStore, session: str) -> list[int]:
 
 
 def _appends(store: EventStore, session: str) -> list[list[Event]]:
-    """The appends that hold edits, each as its edits and summaries.
+    """Return the appends that hold edits, each as its edits and summaries.
 
-    Events of one append follow one another and have one time. An import appends much at once:
+    Events of one append follow one another and have the same time. An import appends much at once:
     there, what does not follow directly is another compaction.
     """
     appends: list[list[Event]] = []
@@ -151,10 +147,10 @@ _KINDS: dict[str, Callable[[EventStore, str], list[int]]] = {
 }
 
 
-def _timed(store: EventStore, session: str, text: str) -> int:
+def _by_time(store: EventStore, session: str, text: str) -> int:
     asked = moment(text)
     if asked is None:
-        raise VersionNotFound(f"{text!r} is no name of a version. Use {NAMES}.")
+        raise VersionNotFound(f"{text!r} does not name a version. Use {NAMES}.")
     times: dict[int, datetime] = {}
     found = 0
     for event in store.read(session):
@@ -167,14 +163,14 @@ def _timed(store: EventStore, session: str, text: str) -> int:
     if not found:
         began = min(times.values()).isoformat(timespec="seconds")
         raise VersionNotFound(
-            f"session {session!r} began at {began}; nothing stood there at {text}."
+            f"session {session!r} began at {began}; there was nothing yet at {text}."
             " Name a later time."
         )
     return found
 
 
 def moment(text: str) -> datetime | None:
-    """A time written as ISO 8601, in UTC where it names no zone; None for anything else."""
+    """Return a time written as ISO 8601, in UTC if it has no zone; None for anything else."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -194,9 +190,9 @@ class Handle:
     """The name of an event, or of one of its blocks.
 
     Attributes:
-        session: The session, by any name that names one.
-        version: The version, by any name that names one.
-        block: Which block, from 1; None for the event.
+        session: The session, by any of its names.
+        version: The version, by any of its names.
+        block: The number of the block, from 1; None for the whole event.
     """
 
     session: str
@@ -204,13 +200,13 @@ class Handle:
     block: int | None = None
 
     def __str__(self) -> str:
-        """As it stands in a view."""
+        """Return the handle as views show it: ``foldlog:SESSION/VERSION#BLOCK``."""
         block = f"#{self.block}" if self.block else ""
         return f"{PREFIX}{self.session}/{self.version}{block}"
 
     @classmethod
     def parse(cls, text: str) -> Handle | None:
-        """The handle that a text is; None for any other text."""
+        """Return the handle that a text is; None if it is not one."""
         found = _HANDLE.fullmatch(text.strip())
         if found is None:
             return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event, EventDraft
@@ -25,9 +25,7 @@ from foldlog.projections.view.pieces import (
     shown_from_json,
     strokes_on,
 )
-
-if TYPE_CHECKING:
-    from foldlog.projections.view.view import View
+from foldlog.projections.view.view import View
 
 Entry = Mapping[str, Any]
 

@@ -72,7 +72,7 @@ class Lineage:
     def without(self, version: int) -> Lineage:
         """The lineage less one version."""
         parts = [part for a, b in self.ranges for part in _split(a, b, version)]
-        return Lineage(joined(parts))
+        return Lineage(join_ranges(parts))
 
     def newest(self, versions: Iterable[int]) -> int | None:
         """The one of these versions that stands last on the lineage."""
@@ -89,7 +89,9 @@ class Lineage:
 
     def extended(self, last: int) -> Lineage:
         """The lineage at a later version, when nothing moved in between."""
-        return Lineage(joined((*self.ranges, (self.tip + 1, last)))) if last > self.tip else self
+        return (
+            Lineage(join_ranges((*self.ranges, (self.tip + 1, last)))) if last > self.tip else self
+        )
 
 
 _BEYOND = 1 << 62
@@ -159,7 +161,7 @@ class Moves:
                 parts.extend(reversed(move.path))
                 break
             version = move.to
-        return Lineage(joined(reversed(parts)))
+        return Lineage(join_ranges(reversed(parts)))
 
     def holds(self, tip: int, version: int) -> bool:
         """Whether ``L(tip)`` holds a version."""
@@ -203,7 +205,7 @@ class Moves:
         return self._moves[found - 1] if found else None
 
 
-def joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
+def join_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """Ranges in the same order, each two that follow one another without a gap made one."""
     result: list[Range] = []
     for first, last in ranges:
@@ -248,7 +250,7 @@ def _read_path(version: int, path: Any) -> tuple[Range, ...]:
     for (_, last), (first, _) in pairwise(sorted(ranges)):
         if first <= last:
             raise ValueError(f"its path leads over version {first} twice")
-    return joined(ranges)
+    return join_ranges(ranges)
 
 
 def is_version(value: Any) -> TypeGuard[int]:

@@ -1,56 +1,89 @@
-"""Views of a session in a store: resumed from the cached fold, contents read when they are shown.
+"""Open views: of events in memory, or of a session in a store.
 
-What it costs to open a view follows what the view shows, not how long its history is: the cached
-fold, the control events behind it, and the payloads of the pieces that are visible.
+Opening a stored view costs what the view shows, not how long its history is: the cached fold, the
+control events recorded after it, and the payloads of the visible pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from foldlog.eventstore import Event, EventStore, InvalidView, SessionNotFound, StoreError
-from foldlog.projections.view.fold import CONTROL, Fold
+from foldlog.eventstore import (
+    Event,
+    EventStore,
+    InvalidView,
+    SessionNotFound,
+    StoreError,
+    VersionNotFound,
+)
+from foldlog.projections.view.edits import problems
+from foldlog.projections.view.fold import CONTROL, Fold, bad_edit
 from foldlog.projections.view.lineage import Range
 from foldlog.projections.view.view import View
 
 SAVE_AFTER = 64
-"""How many control events a fold takes up before it is saved again. Reading that many behind the
-cache costs about as much as reading the cache itself."""
+"""How many control events a fold takes up before it is saved again. Reading that many events costs
+about as much as reading the saved fold."""
 
 
-class Stored:
-    """A source in a store; a fork's events are found with its ancestors."""
+def project(events: Iterable[Event], until: int | None = None) -> View:
+    """Return the view of a session at a version, from its events.
 
-    def __init__(self, store: EventStore, session: str) -> None:
-        self._store = store
-        self._session = session
+    Args:
+        events: The events of one session from its first, in version order, as ``store.read`` gives
+            them; read no further than ``until``.
+        until: The version; the last one by default.
 
-    def event(self, version: int) -> Event:
-        return self._store.get(self._session, version)
+    Raises:
+        InvalidView: A move or an edit cannot be folded; the error names its version.
+    """
+    fold, kept = Fold(), list[Event]()
+    for event in events:
+        if until is not None and event.version > until:
+            break
+        if event.version != len(kept) + 1:
+            raise InvalidView(
+                f"version {event.version} follows version {len(kept)}: pass all events of one"
+                " session, from the first."
+            )
+        kept.append(event)
+        if event.type in CONTROL:
+            fold.add(event)
+    fold.reach(len(kept))
+    view = View(kept[-1].session if kept else "", fold, MemorySource(kept))
+    for version, problem in problems(view):
+        raise bad_edit(version, problem)
+    return view
 
-    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
-        return self._store.read_ranges(self._session, ranges)
+
+def open_view(store: EventStore, session: str, until: int | None = None) -> View:
+    """Return the view of a stored session at a version; at its last version by default.
+
+    Raises:
+        SessionNotFound: There is no such session.
+        InvalidView: A move or an edit cannot be folded; the error names its version.
+    """
+    return Resumed(store, session).view(until)
 
 
 class Resumed:
-    """The fold of one session, kept up with its store.
+    """The fold of one session, kept up to date with its store.
 
-    What the newest view that was shown had to load is kept for the next one, which shows most of it
-    again.
+    What the newest view had to load is kept for the next one, which shows most of it again.
     """
 
     def __init__(self, store: EventStore, session: str) -> None:
         self._store = store
         self._session = session
-        self._source = Stored(store, session)
-        self._fold = self._loaded() or Fold()
+        self._source = StoreSource(store, session)
+        self._fold = self._load() or Fold()
         self._newest: View | None = None
         self._shown: Mapping[int, Event] = {}
         self._unsaved = 0
 
     def view(self, until: int | None = None) -> View:
-        """The view at a version, or of all that is recorded by now.
+        """Return the view at a version; by default, of all that is recorded by now.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -59,7 +92,7 @@ class Resumed:
         last = self._store.last(self._session)
         if not last:
             raise SessionNotFound(
-                f"no session is called {self._session!r}. `foldlog sessions` lists what there is."
+                f"no session is called {self._session!r}. `foldlog sessions` lists them."
             )
         if last > self._fold.version:
             self._catch_up(last)
@@ -78,7 +111,7 @@ class Resumed:
         self._fold.reach(last)
         self._save()
 
-    def _loaded(self) -> Fold | None:
+    def _load(self) -> Fold | None:
         saved = self._store.load_fold(self._session)
         return Fold.load(saved[1]) if saved else None
 
@@ -90,11 +123,33 @@ class Resumed:
                 self._store.save_fold(self._session, self._fold.version, self._fold.dump())
 
 
-def open_view(store: EventStore, session: str, until: int | None = None) -> View:
-    """The view of a stored session at a version; without one, at its last.
+class MemorySource:
+    """Reads events from memory: those of one session from its first, without gaps."""
 
-    Raises:
-        SessionNotFound: There is no such session.
-        InvalidView: A move or an edit cannot be folded; the error names its version.
-    """
-    return Resumed(store, session).view(until)
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
+
+    def event(self, version: int) -> Event:
+        if not 0 < version <= len(self._events):
+            raise VersionNotFound(
+                f"there is no version {version}; there are versions 1 to {len(self._events)}."
+            )
+        return self._events[version - 1]
+
+    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
+        for first, last in ranges:
+            yield from self._events[first - 1 : last]
+
+
+class StoreSource:
+    """Reads events from a store; those that a fork inherits are found with its ancestors."""
+
+    def __init__(self, store: EventStore, session: str) -> None:
+        self._store = store
+        self._session = session
+
+    def event(self, version: int) -> Event:
+        return self._store.get(self._session, version)
+
+    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
+        return self._store.read_ranges(self._session, ranges)

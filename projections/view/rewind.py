@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foldlog.eventstore.facets import ROLES
-from foldlog.projections.view.lineage import Lineage, joined
+from foldlog.projections.view.lineage import Lineage, join_ranges
 from foldlog.projections.view.pieces import Marker, Stroke, Summary
 from foldlog.projections.view.view import View
 
@@ -23,7 +23,7 @@ def compacted_path(view: View, to: int, *, only_past: bool = False) -> list[list
     """
     past = view.at(to).layout.lineage
     kept = sorted(_edits_since(view, past, only_past))
-    return [list(part) for part in joined([*past.ranges, *((v, v) for v in kept)])]
+    return [list(part) for part in join_ranges([*past.ranges, *((v, v) for v in kept)])]
 
 
 def _edits_since(view: View, past: Lineage, only_past: bool) -> set[int]:

@@ -8,11 +8,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from foldlog.eventstore.errors import InvalidView, VersionNotFound
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.view.edits import problems
-from foldlog.projections.view.fold import CONTROL, Fold, Layout, bad_edit
-from foldlog.projections.view.lineage import Range, joined
+from foldlog.projections.view.fold import Fold, Layout, bad_edit
+from foldlog.projections.view.lineage import Range, join_ranges
 from foldlog.projections.view.pieces import (
     Piece,
     Shown,
@@ -25,17 +23,29 @@ from foldlog.projections.view.pieces import (
 _NOTHING: Mapping[int, Event] = MappingProxyType({})
 
 
+class Source(Protocol):
+    """Where a view reads events."""
+
+    def event(self, version: int) -> Event:
+        """Return one event; raise VersionNotFound if there is none."""
+        ...
+
+    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
+        """Yield the events of closed ranges, in the order given."""
+        ...
+
+
 class View:
     """The conversation as the model sees it at one version: an ordered list of pieces.
 
-    A value: it never changes, whatever is appended later. Contents are loaded when they are asked
-    for, those of all visible pieces together.
+    A value: it never changes, whatever is appended later. Contents are loaded when they are first
+    needed, those of all visible pieces together.
 
     Attributes:
-        session: The session it is of.
-        version: The view is of ``L(version)``.
-        head: The tip of its lineage, moves that end it not counted.
-        lineage: The versions it is made of, as closed ranges in their order.
+        session: The session's id.
+        version: The view shows ``L(version)``.
+        head: The tip of the lineage, not counting moves that end it.
+        lineage: The versions that it is made of, as closed ranges in conversation order.
     """
 
     def __init__(
@@ -57,9 +67,11 @@ class View:
         self._loaded: dict[int, Event] = {}
         self._visible_loaded = False
 
+    # -- pieces ------------------------------------------------------------------------------
+
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces in their order; together they are the lineage.
+        """The pieces in conversation order; together they are the lineage.
 
         Raises:
             InvalidView: An edit shows a summary that is not there; the error names its version.
@@ -70,39 +82,57 @@ class View:
         self._check_summaries(pieces)
         return pieces
 
+    def piece(self, version: int) -> Piece | None:
+        """Return the piece that holds a version; None if it is not on the lineage."""
+        at = bisect_left(self._ascending, version, key=lambda piece: piece.last)
+        found = self._ascending[at] if at < len(self._ascending) else None
+        return found if found and found.first <= version else None
+
+    def shown(self, stroke: Stroke) -> Shown:
+        """Return how an edit's entry shows its range; its texts are read from the edit's event."""
+        return shown_from_json(self.event(stroke.edit).data["edits"][stroke.entry])
+
+    def strokes(self) -> list[Stroke]:
+        """Return the entries of all edits that count, the oldest first."""
+        return self._fold.strokes(self.layout)
+
+    def strokes_over(self, version: int) -> list[Stroke]:
+        """Return those of them that cover a version."""
+        return [stroke for stroke in self.strokes() if stroke.first <= version <= stroke.last]
+
+    # -- settings ----------------------------------------------------------------------------
+
     @property
     def system(self) -> dict[str, Any] | None:
-        """The data of the ``system.set`` that counts, wherever it stands; None without one."""
+        """The data of the ``system.set`` in force; None without one."""
         return self._setting("system")
 
     @property
     def tools(self) -> dict[str, Any] | None:
-        """The data of the ``tools.set`` that counts, wherever it stands; None without one."""
+        """The data of the ``tools.set`` in force; None without one."""
         return self._setting("tools")
 
     def state(self, key: str) -> Any:
-        """The value of the ``state.set`` that counts for a key; None without one."""
+        """Return the value of the ``state.set`` in force for a key; None without one."""
         data = self._setting(f"state:{key}")
         return data.get("value") if data else None
 
     @property
     def pins(self) -> tuple[int, ...]:
-        """The versions that are never compacted, ascending."""
+        """The versions that no edit may touch, ascending."""
         return self.pins_at(self.version)
 
     def pins_at(self, version: int) -> tuple[int, ...]:
-        """The versions that were pinned at an earlier version."""
+        """Return the versions that were pinned at an earlier version."""
         setting = self._fold.setting_at("state:pins", version)
         value = self.event(setting).data.get("value") if setting else None
         found = value if isinstance(value, list) else []
         return tuple(sorted(version for version in found if isinstance(version, int)))
 
-    def at(self, version: int) -> View:
-        """The view at an earlier version of the same log."""
-        return View(self.session, self._fold, self._source, version, self._before)
+    # -- events ------------------------------------------------------------------------------
 
     def event(self, version: int) -> Event:
-        """An event of the session, on the lineage or not.
+        """Return an event of the session, on the lineage or not.
 
         Raises:
             VersionNotFound: There is no such version.
@@ -111,68 +141,61 @@ class View:
         return known if known is not None else self._source.event(version)
 
     def events(self, piece: Piece) -> Iterator[Event]:
-        """The events of a piece, ascending."""
+        """Yield the events of a piece, ascending."""
         if not piece.hides:
             self._load_visible()
         return self.load([(piece.first, piece.last)])
 
     def behind(self, version: int) -> Iterator[Event]:
-        """The events of the lineage with a higher version, ascending; nothing else is loaded."""
+        """Yield the events of the lineage after a version, ascending; load nothing else."""
         wanted = self.layout.lineage.within(version + 1, self.version)
         return self.load(sorted(wanted))
 
     def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
-        """The events of closed ranges, in the order given; what is loaded is not read again."""
+        """Yield the events of closed ranges, in the order given; read only unknown ones."""
         for first, last in ranges:
             known = [self._known(version) for version in range(first, last + 1)]
             found = [event for event in known if event is not None]
             yield from found if len(found) == len(known) else self._source.load([(first, last)])
 
-    def piece(self, version: int) -> Piece | None:
-        """The piece that a version lies in; None when it is not on the lineage."""
-        at = bisect_left(self._ascending, version, key=lambda piece: piece.last)
-        found = self._ascending[at] if at < len(self._ascending) else None
-        return found if found and found.first <= version else None
+    def edit_events(self) -> list[Event]:
+        """Return the events of all edits that count, ascending."""
+        edits = sorted({stroke.edit for stroke in self.strokes()})
+        self._load((edit, edit) for edit in edits)
+        return [self.event(edit) for edit in edits]
 
-    def shown(self, stroke: Stroke) -> Shown:
-        """How the entry of an edit shows its range; its texts are read from the edit's event."""
-        return shown_from_json(self.event(stroke.edit).data["edits"][stroke.entry])
+    @property
+    def loaded(self) -> Mapping[int, Event]:
+        """The events that were loaded to show the view; empty if it was not shown yet."""
+        return self._loaded if self._visible_loaded else _NOTHING
 
-    def strokes(self) -> list[Stroke]:
-        """The entries of all edits that count, the oldest first."""
-        return self._fold.strokes(self.layout)
+    # -- other views -------------------------------------------------------------------------
 
-    def strokes_over(self, version: int) -> list[Stroke]:
-        """Those of them that cover a version."""
-        return [stroke for stroke in self.strokes() if stroke.first <= version <= stroke.last]
+    def at(self, version: int) -> View:
+        """Return the view at an earlier version of the same log."""
+        return View(self.session, self._fold, self._source, version, self._before)
 
     def then(self, drafts: Sequence[EventDraft]) -> View:
-        """The view if these drafts were recorded behind it; nothing is recorded.
+        """Return the view as it would be if these drafts were recorded next; record nothing.
 
-        Only of the view at the session's last version.
+        Only for the view at the session's last version.
 
         Raises:
             InvalidView: A move or an edit among them cannot be folded.
         """
-        fold, ahead = self._fold.copy(), Ahead(self, self.session, self.version, drafts)
+        fold, ahead = self._fold.copy(), DraftSource(self, self.session, self.version, drafts)
         for event in ahead.events:
             fold.add(event)
         self._load_visible()  # most of it is shown there, too
         return View(self.session, fold, ahead, before=self._loaded)
 
-    def edit_events(self) -> list[Event]:
-        """The events of all edits that count, ascending."""
-        edits = sorted({stroke.edit for stroke in self.strokes()})
-        self._load((edit, edit) for edit in edits)
-        return [self.event(edit) for edit in edits]
-
     def problem(self, entry: Mapping[str, Any], coming: int = 0) -> str | None:
-        """Why the entry of an edit could not be folded, were it recorded next; None when it could.
+        """Return why an edit's entry could not be folded if it were recorded next; None if it can.
 
-        Ranges and numbers are looked at, events are not: ``edits.check_edit`` does both.
+        This looks at ranges and numbers only; ``edits.check_edit`` looks at events too.
 
         Args:
-            entry: The entry, as it stands in ``view.edited``.
+            entry: The entry, as ``view.edited`` holds it.
             coming: How many events are recorded before the edit in the same append.
         """
         return self._fold.problem(self.version + 1 + coming, entry)
@@ -183,8 +206,10 @@ class View:
         return self._fold.moves.until(self.version)
 
     def left_by(self, version: int) -> int | None:
-        """The ``head.moved`` that left a version behind; None when it is on the lineage."""
+        """Return the ``head.moved`` that left a version behind; None if it is on the lineage."""
         return self._fold.moves.left_by(self.version, version)
+
+    # -- loading -----------------------------------------------------------------------------
 
     def _setting(self, name: str) -> dict[str, Any] | None:
         version = self.layout.settings.get(name)
@@ -202,11 +227,6 @@ class View:
     def _ascending(self) -> list[Piece]:
         return sorted(self.pieces, key=lambda piece: piece.first)
 
-    @property
-    def loaded(self) -> Mapping[int, Event]:
-        """The events that were loaded to show it; empty where it was not shown yet."""
-        return self._loaded if self._visible_loaded else _NOTHING
-
     def _known(self, version: int) -> Event | None:
         return self._loaded.get(version) or self._before.get(version)
 
@@ -217,7 +237,7 @@ class View:
 
     def _load(self, ranges: Iterable[Range]) -> None:
         unknown = []
-        for first, last in joined(ranges):
+        for first, last in join_ranges(ranges):
             for version in range(first, last + 1):
                 known = self._known(version)
                 if known is None:
@@ -225,69 +245,12 @@ class View:
                 else:
                     self._loaded[version] = known
         if unknown:
-            wanted = joined(unknown)
+            wanted = join_ranges(unknown)
             self._loaded.update((event.version, event) for event in self._source.load(wanted))
 
 
-def project(events: Iterable[Event], until: int | None = None) -> View:
-    """The view of a session at a version, from its events.
-
-    Args:
-        events: The events of one session from its first, in version order, as ``store.read`` gives
-            them; read no further than ``until``.
-        until: The version; without one, the last.
-
-    Raises:
-        InvalidView: A move or an edit cannot be folded; the error names its version.
-    """
-    fold, kept = Fold(), list[Event]()
-    for event in events:
-        if until is not None and event.version > until:
-            break
-        if event.version != len(kept) + 1:
-            raise InvalidView(
-                f"version {event.version} follows {len(kept)}: give all events from the first."
-            )
-        kept.append(event)
-        if event.type in CONTROL:
-            fold.add(event)
-    fold.reach(len(kept))
-    view = View(kept[-1].session if kept else "", fold, Recorded(kept))
-    for version, problem in problems(view):
-        raise bad_edit(version, problem)
-    return view
-
-
-class Source(Protocol):
-    """Where a view finds events."""
-
-    def event(self, version: int) -> Event:
-        """One event; raises VersionNotFound."""
-        ...
-
-    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
-        """The events of closed ranges, in the order given."""
-        ...
-
-
-class Recorded:
-    """A source in memory: the events of one session from its first, without gaps."""
-
-    def __init__(self, events: Sequence[Event]) -> None:
-        self._events = events
-
-    def event(self, version: int) -> Event:
-        if not 0 < version <= len(self._events):
-            raise VersionNotFound(f"there is no version {version}, only 1 to {len(self._events)}.")
-        return self._events[version - 1]
-
-    def load(self, ranges: Sequence[Range]) -> Iterator[Event]:
-        for first, last in ranges:
-            yield from self._events[first - 1 : last]
-
-
-class Ahead:
-    """A source and, behind its last version, drafts that are not recorded."""
+class DraftSource:
+    """Another source and, after its last version, drafts that are not recorded."""
 
     def __init__(
         self, source: Source, session: str, version: int, drafts: Sequence[EventDraft]

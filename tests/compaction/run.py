@@ -18,7 +18,8 @@ from foldlog.projections.compaction import (
 from foldlog.projections.compaction.decision import Entry
 from foldlog.projections.compaction.rules import Rule
 from foldlog.projections.compaction.sizes import UNITS
-from foldlog.projections.view.view import View, project
+from foldlog.projections.view.open import project
+from foldlog.projections.view.view import View
 from tests.projections.build import later
 
 SUMMARY = "They talked, and this is what came of it."

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.render.replies import interrupted
+from foldlog.projections.render.replies import interruption
 from tests.projections.build import assistant, call, later, moved, result, state, thinking, user
 
 SIZES = st.sampled_from([3, 40, 400, 4_000, 12_000, 35_000])
@@ -123,7 +123,7 @@ class _Maker:
             asked = call(self._id("late"))
             self._say()
             self._add(self._reply(asked))
-            closed = interrupted(asked)
+            closed = interruption(asked)
             self._add(EventDraft("tool.result", closed))
             self._late.append(asked["id"])
 

@@ -12,7 +12,8 @@ import httpx2
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.summaries import Prompt, Section, SummaryReply, SummaryTask
 from foldlog.projections.summaries.failure import SummaryFailed
-from foldlog.projections.view.view import View, project
+from foldlog.projections.view.open import project
+from foldlog.projections.view.view import View
 from tests.projections.build import assistant, call, log, result, user
 
 PLAIN = Prompt("plain", ask="Summarize.", max_tokens=1_000)

@@ -12,7 +12,7 @@ from foldlog.projections.compaction import Budget, CandidateRefused, Reading, ju
 from foldlog.projections.compaction.budget import Trigger
 from foldlog.projections.compaction.checks import check_foldable
 from foldlog.projections.compaction.decision import Summarize
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from tests.compaction.run import planned
 from tests.projections.build import (
     assistant,

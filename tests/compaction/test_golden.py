@@ -15,7 +15,7 @@ from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import Budget, policy, presets
 from foldlog.projections.render.api_rules import check
 from foldlog.projections.render.render import render
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from tests.compaction.run import planned, settled, window
 
 SESSION = Path(__file__).parents[1] / "fixtures/claude/ccl_fork_1.0.55_b.jsonl"

@@ -17,7 +17,7 @@ from hypothesis.strategies import DrawFn
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import Budget, policy
 from foldlog.projections.compaction.budget import Trigger
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from tests.compaction.run import SUMMARY, carried_out, planned, window
 from tests.compaction.sessions import words
 from tests.projections.build import assistant, call, later, log, result, user

@@ -10,7 +10,7 @@ from foldlog.eventstore.errors import ContextError
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import Budget, CandidateRefused, Policy, policy
 from foldlog.projections.render.render import render
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from tests.compaction.run import carried_out, planned, window
 from tests.compaction.sessions import words
 from tests.projections.build import assistant, call, later, log, result, user

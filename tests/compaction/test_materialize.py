@@ -12,7 +12,7 @@ from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import Budget, File, policy
 from foldlog.projections.compaction.materialize import safe_name, write
 from foldlog.projections.render.render import render
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from tests.compaction.run import carried_out, planned
 from tests.compaction.sessions import words
 from tests.projections.build import assistant, call, later, log, result, user

@@ -14,7 +14,8 @@ from foldlog.projections.render.digest import digest
 from foldlog.projections.render.render import render
 from foldlog.projections.view.fold import Fold
 from foldlog.projections.view.lineage import Range
-from foldlog.projections.view.view import Recorded, View, project
+from foldlog.projections.view.open import MemorySource, project
+from foldlog.projections.view.view import View
 from tests.compaction.run import carried_out, planned, settled, window
 from tests.compaction.sessions import words
 from tests.projections.build import (
@@ -238,7 +239,7 @@ def test_pinned_results_stay_through_every_rule() -> None:
     assert piece.shown.kind == "whole"
 
 
-class Counting(Recorded):
+class Counting(MemorySource):
     """A source that counts the events it is asked for."""
 
     loaded = 0

@@ -8,7 +8,7 @@ import pytest
 
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import Budget, Plan, Summarize, plan, policy, presets
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from tests.compaction.run import carried_out, planned, window
 from tests.compaction.sessions import words
 from tests.projections.build import (

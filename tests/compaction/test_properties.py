@@ -15,8 +15,9 @@ from foldlog.projections.render.api_rules import check
 from foldlog.projections.render.render import render
 from foldlog.projections.view.edits import problems
 from foldlog.projections.view.expand import expansion
+from foldlog.projections.view.open import project
 from foldlog.projections.view.pieces import Preview, Shown, Whole
-from foldlog.projections.view.view import View, project
+from foldlog.projections.view.view import View
 from tests.compaction.run import carried_out, planned, settled, window
 from tests.compaction.sessions import sessions
 from tests.projections.build import edit, later

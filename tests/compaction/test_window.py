@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.compaction import Budget, Reading, policy, presets
 from foldlog.projections.compaction.sizes import UNITS
+from foldlog.projections.view.open import project
 from foldlog.projections.view.pieces import Cleared
-from foldlog.projections.view.view import project
 from tests.compaction.run import carried_out, planned, seen_by
 from tests.compaction.sessions import IMAGE, sessions
 from tests.projections.build import (

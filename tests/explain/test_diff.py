@@ -11,8 +11,8 @@ from foldlog.eventstore.events import Event
 from foldlog.projections.explain.diff import diff
 from foldlog.projections.explain.listing import piece_tokens
 from foldlog.projections.explain.why import why
+from foldlog.projections.view.open import project
 from foldlog.projections.view.pieces import Cleared, Summary, Whole
-from foldlog.projections.view.view import project
 from tests.projections.build import (
     assistant,
     call,

@@ -16,7 +16,7 @@ from foldlog.projections.explain.tool_events import of_tool
 from foldlog.projections.explain.why import is_seen
 from foldlog.projections.render.items import items
 from foldlog.projections.view.address import Handle
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from tests.projections.build import (
     assistant,
     call,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from foldlog.eventstore.events import Event
 from foldlog.projections.render.api_rules import check
 from foldlog.projections.render.render import render
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from foldlog.projections.wire.models import hears_system
 from tests.projections.build import later, user
 from tests.render.test_render_properties import hostile

@@ -9,8 +9,8 @@ import pytest
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.render.render import open_calls, render, repairs
-from foldlog.projections.render.replies import INTERRUPTED, interrupted
-from foldlog.projections.view.view import project
+from foldlog.projections.render.replies import INTERRUPTED, interruption
+from foldlog.projections.view.open import project
 from tests.projections.build import (
     assistant,
     call,
@@ -248,7 +248,7 @@ class TestOpenCalls:
 
     def test_recover_shows_what_recording_the_interruption_would_show(self) -> None:
         view = project(log(*self.OPEN))
-        drafts = [EventDraft("tool.result", interrupted(c.block)) for c in open_calls(view)]
+        drafts = [EventDraft("tool.result", interruption(c.block)) for c in open_calls(view)]
         recorded = project(later(log(*self.OPEN), *drafts))
         assert render(view, open="recover") == render(recorded)
         assert render(recorded)["messages"][2]["content"] == [

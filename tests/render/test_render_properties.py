@@ -16,8 +16,8 @@ from foldlog.projections.render.api_rules import check
 from foldlog.projections.render.digest import digest
 from foldlog.projections.render.render import open_calls, render, repairs
 from foldlog.projections.render.repairs import RULES
-from foldlog.projections.render.replies import interrupted
-from foldlog.projections.view.view import project
+from foldlog.projections.render.replies import interruption
+from foldlog.projections.view.open import project
 from tests.projections.build import assistant, call, edit, later, log, result, thinking, user
 
 IDS = st.sampled_from(["t1", "t2", "t3", "t4"])
@@ -80,7 +80,7 @@ DRAFTS = st.one_of(
     replies(),
     st.builds(result, IDS, RESULT_CONTENT),
     st.builds(result, IDS, RESULT_CONTENT),
-    IDS.map(lambda id: EventDraft("tool.result", interrupted(call(id)))),
+    IDS.map(lambda id: EventDraft("tool.result", interruption(call(id)))),
     WORDS.map(lambda words: EventDraft("message.system", {"content": words})),
     st.builds(
         lambda words, join: EventDraft("attachment.added", {"content": words, "join": join}),
@@ -152,7 +152,7 @@ def test_open_calls_are_all_that_is_missing_where_they_are_kept(events: list[Eve
 @given(hostile())
 def test_recording_the_interruption_shows_what_recover_showed(events: list[Event]) -> None:
     view = project(events)
-    drafts = [EventDraft("tool.result", interrupted(c.block)) for c in open_calls(view)]
+    drafts = [EventDraft("tool.result", interruption(c.block)) for c in open_calls(view)]
     recorded = project(later(events, *drafts))
     assert open_calls(recorded) == []
     assert render(recorded) == render(view, open="recover")

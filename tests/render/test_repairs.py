@@ -13,8 +13,8 @@ from foldlog.projections.render.repairs import RULES
 from foldlog.projections.render.repairs.beginning import CONTINUES
 from foldlog.projections.render.repairs.empty import NO_CONTENT
 from foldlog.projections.render.repairs.pairing import INTERRUPTED_CALL
-from foldlog.projections.render.replies import interrupted
-from foldlog.projections.view.view import project
+from foldlog.projections.render.replies import interruption
+from foldlog.projections.view.open import project
 from foldlog.projections.wire.models import family
 from tests.projections.build import assistant, call, log, result, thinking, user
 
@@ -81,7 +81,7 @@ class TestResults:
         assert found == [("second_result", 4)]
 
     def test_late_result_takes_the_place_of_an_interrupted_one(self) -> None:
-        gone = EventDraft("tool.result", interrupted(call("t1")))
+        gone = EventDraft("tool.result", interruption(call("t1")))
         drafts = [user("U1"), assistant(call("t1")), gone, assistant("A2"), result("t1", "late")]
         messages, found = mended(*drafts)
         assert messages == [
@@ -92,12 +92,12 @@ class TestResults:
         assert found == [("late_result", 3)]
 
     def test_an_interrupted_result_never_replaces_a_real_one(self) -> None:
-        messages, found = mended(*CALLED, EventDraft("tool.result", interrupted(call("t1"))))
+        messages, found = mended(*CALLED, EventDraft("tool.result", interruption(call("t1"))))
         assert messages == [*ANSWERED, ("user", [answer("t1")])]
         assert found == [("second_result", 4)]
 
     def test_of_two_interrupted_ones_the_first_stays(self) -> None:
-        gone = EventDraft("tool.result", interrupted(call("t1")))
+        gone = EventDraft("tool.result", interruption(call("t1")))
         messages, found = mended(user("U1"), assistant(call("t1")), gone, gone)
         assert len(messages) == 3
         assert found == [("second_result", 4)]

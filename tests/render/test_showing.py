@@ -11,7 +11,8 @@ from foldlog.eventstore.events import EventDraft
 from foldlog.projections.render.items import Item, items
 from foldlog.projections.render.render import render
 from foldlog.projections.render.showing import SHORTENED
-from foldlog.projections.view.view import View, project
+from foldlog.projections.view.open import project
+from foldlog.projections.view.view import View
 from tests.projections.build import (
     assistant,
     call,

@@ -12,7 +12,7 @@ from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.render.render import repairs
 from foldlog.projections.view.edits import check_edit
-from foldlog.projections.view.view import project
+from foldlog.projections.view.open import project
 from tests.projections.build import (
     assistant,
     call,

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 
 from foldlog.eventstore import Event, EventDraft, EventStore, InvalidView
 from foldlog.projections.view.fold import CONTROL
-from foldlog.projections.view.open import SAVE_AFTER, open_view
-from foldlog.projections.view.view import View, project
+from foldlog.projections.view.open import SAVE_AFTER, open_view, project
+from foldlog.projections.view.view import View
 from tests.projections.build import edit, log, moved, shown, summary, system, user
 from tests.projections.logs import logs
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event
 from foldlog.projections.view.fold import CONTROL, Fold
+from foldlog.projections.view.open import MemorySource, project
 from foldlog.projections.view.pieces import WHOLE, Shown, shown_from_json
-from foldlog.projections.view.view import Recorded, View, project
+from foldlog.projections.view.view import View
 from tests.projections.logs import logs
 
 
@@ -92,7 +93,7 @@ def test_three_routes_lead_to_one_view(events: list[Event], data: st.DataObject)
     resumed.reach(len(events))
 
     for fold in (incremental, resumed):
-        other = View("s", fold, Recorded(events), until)
+        other = View("s", fold, MemorySource(events), until)
         assert other.layout == view.layout
         assert other.pieces == view.pieces
 
@@ -105,13 +106,13 @@ def test_an_earlier_view_never_changes(events: list[Event], data: st.DataObject)
     for event in events:
         fold.add(event)
         if event.version == until:
-            early = View("s", fold, Recorded(events))
+            early = View("s", fold, MemorySource(events))
             before = early.layout
     then = view_of(events[:until], until)
     assume(early is not None and then is not None)
     assert early is not None
     assert then is not None
-    assert early.layout == before == View("s", fold, Recorded(events), until).layout
+    assert early.layout == before == View("s", fold, MemorySource(events), until).layout
     assert early.pieces == then.pieces
 
 

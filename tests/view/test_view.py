@@ -6,6 +6,7 @@ import pytest
 
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import EventDraft
+from foldlog.projections.view.open import project
 from foldlog.projections.view.pieces import (
     WHOLE,
     Cleared,
@@ -19,7 +20,6 @@ from foldlog.projections.view.pieces import (
     Without,
     shown_from_json,
 )
-from foldlog.projections.view.view import project
 from tests.projections.build import (
     edit,
     later,

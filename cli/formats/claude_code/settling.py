@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code.compaction import MICROCOMPACT
 from foldlog.cli.formats.claude_code.resume import resume, turns
-from foldlog.projections.view.lineage import Lineage, joined
+from foldlog.projections.view.lineage import Lineage, join_ranges
 from foldlog.projections.view.pieces import Cleared
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _with_what_asked(transcript: Transcript, node: Node) -> range:
 
 def _path(transcript: Transcript, base: tuple[Range, ...], rest: list[int]) -> tuple[Range, ...]:
     """The base and the rest as few ranges; idle versions in between are taken along."""
-    taken = Lineage(joined([*base, *((version, version) for version in rest)]))
+    taken = Lineage(join_ranges([*base, *((version, version) for version in rest)]))
     path = [*base]
     for before, version in pairwise([base[-1][1], *rest]):
         between = range(before + 1, version)
@@ -104,7 +104,7 @@ def _path(transcript: Transcript, base: tuple[Range, ...], rest: list[int]) -> t
             path.append((before + 1, version))
         else:
             path.append((version, version))
-    return joined(path)
+    return join_ranges(path)
 
 
 def _show_summaries_in_place(drafts: Drafts, nodes: Iterable[Node]) -> None:

@@ -1,8 +1,8 @@
 """The rules of the Messages API, each a small unit that a request is checked against.
 
-A rule is a function from a conversation to violations. The rules know nothing of how a view is
-rendered, so that rendering can be proved against them; they never change a request. What is checked
-are facts about the API as they were public in November 2026.
+A rule is a function from a conversation to violations; its docstring says what must hold. The rules
+know nothing of how a view is rendered, so that rendering can be proved against them, and they never
+change a request. They state facts about the API as they were public in November 2026.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ RULES: tuple[Rule, ...] = (
 def check(
     request: Mapping[str, Any], model: str | None = None, limits: Limits | None = None
 ) -> list[Violation]:
-    """What the Messages API would refuse in a request; empty where it would take it.
+    """Return what the Messages API would refuse in a request; empty if it would accept it.
 
     Args:
-        request: ``{"system", "tools", "messages"}``, and what else is sent with them.
-        model: The model it is for; without one, rules that hold for some models only are left out.
+        request: ``{"system", "tools", "messages"}``, and whatever else is sent with them.
+        model: The model that it is for; without one, rules for some models only are skipped.
         limits: The figures to check against; the defaults are those of the largest models.
     """
     conversation = read(request, model, limits or Limits())

@@ -23,7 +23,7 @@ class _Marked:
 
 
 def marks_at_most(conversation: Conversation) -> Iterator[Violation]:
-    """At most four marks in a request."""
+    """A request has at most four marks."""
     marked = list(_marked(conversation))
     if len(marked) > MARKS_AT_MOST:
         text = f"{len(marked)} cache marks, at most {MARKS_AT_MOST}"
@@ -31,17 +31,17 @@ def marks_at_most(conversation: Conversation) -> Iterator[Violation]:
 
 
 def hours_before_minutes(conversation: Conversation) -> Iterator[Violation]:
-    """Marks of one hour stand before those of five minutes: tools, then system, then messages."""
+    """Marks of one hour come before those of five minutes: tools, then system, then messages."""
     minutes = False
     for marked in _marked(conversation):
         if marked.hours and minutes:
-            text = "a one-hour mark behind a five-minute one"
+            text = "a one-hour mark after a five-minute one"
             yield Violation("hours_before_minutes", marked.index, text)
         minutes = minutes or not marked.hours
 
 
 def marks_placed(conversation: Conversation) -> Iterator[Violation]:
-    """No mark on thinking, none on an empty text."""
+    """No mark is on thinking or on an empty text."""
     for marked in _marked(conversation):
         type = marked.block.get("type")
         empty = type == "text" and not marked.block.get("text")
@@ -51,7 +51,7 @@ def marks_placed(conversation: Conversation) -> Iterator[Violation]:
 
 
 def _marked(conversation: Conversation) -> Iterator[_Marked]:
-    """Whatever carries a mark, in the order in which it is cached."""
+    """Yield whatever has a mark, in the order in which it is cached."""
     top = [*conversation.tools, *conversation.system]
     yield from (_Marked(None, block) for block in top if block.get("cache_control"))
     for message in conversation.messages:

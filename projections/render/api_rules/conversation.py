@@ -1,4 +1,4 @@
-"""A request as the rules read it: every content as a list of blocks, with its place."""
+"""A request as the rules read it: each content as a list of blocks, with its place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Violation(NamedTuple):
 
     Attributes:
         rule: The name of the rule that is broken.
-        message_index: The message that breaks it, from 0; None where it is no single message.
+        message_index: The message that breaks it, from 0; None if it is not one message.
         text: What is wrong, and with which block.
     """
 
@@ -56,7 +56,7 @@ class Message:
     raw: Mapping[str, Json]
 
     def of(self, *types: str) -> list[dict[str, Json]]:
-        """Its blocks of some types."""
+        """Return its blocks of some types."""
         return [block for block in self.blocks if block.get("type") in types]
 
     @property
@@ -76,8 +76,8 @@ class Conversation:
 
     Attributes:
         request: The request as it is sent.
-        model: The model it is for, where that is known.
-        limits: The figures that count.
+        model: The model that it is for; None if that is not known.
+        limits: The figures to check against.
         messages: Its messages.
     """
 
@@ -97,7 +97,7 @@ class Conversation:
         return blocks_of(self.request.get("tools"))
 
     def pairs(self) -> Iterator[tuple[Message | None, Message, Message | None]]:
-        """Each message between its neighbours."""
+        """Yield each message between its neighbours."""
         padded = [None, *self.messages, None]
         yield from zip(padded, self.messages, padded[2:], strict=False)
 
@@ -115,18 +115,18 @@ def read(request: Mapping[str, Any], model: str | None, limits: Limits) -> Conve
 
 
 def blocks_of(content: Json) -> list[dict[str, Json]]:
-    """Content as blocks: a text is one block, even an empty one."""
+    """Return content as blocks: a text is one block, even an empty one."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, dict)] if content else []
 
 
 def named(block: Mapping[str, Json], key: str) -> str:
-    """An id that a block has under a key. It may be anything there; as text it can be compared."""
+    """Return a block's id under a key, as text: whatever it is there, it can be compared."""
     return str(block.get(key))
 
 
 def nested(block: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """The blocks in a block's own list of content, as a result or a document has it."""
+    """Return the blocks in a block's own list of content, as results and documents have it."""
     inner = block.get("content")
     return blocks_of(inner) if isinstance(inner, list) else []

@@ -16,21 +16,21 @@ from foldlog.projections.wire import media
 
 
 def messages_at_most(conversation: Conversation) -> Iterator[Violation]:
-    """Not too many messages."""
+    """There are not too many messages."""
     count, most = len(conversation.messages), conversation.limits.messages
     if count > most:
         yield Violation("messages_at_most", None, f"{count:,} messages, at most {most:,}")
 
 
 def bytes_at_most(conversation: Conversation) -> Iterator[Violation]:
-    """Not too large a request (the API's error is 413, ``request_too_large``)."""
+    """The request is not too large (the API's error is 413, ``request_too_large``)."""
     size, most = len(codec.dumps(dict(conversation.request))), conversation.limits.bytes
     if size > most:
         yield Violation("bytes_at_most", None, f"{size:,} bytes, at most {most:,}")
 
 
 def images_at_most(conversation: Conversation) -> Iterator[Violation]:
-    """Not too many images and PDF pages together."""
+    """There are not too many images and PDF pages together."""
     count = sum(
         1 if block["type"] == "image" else media.pdf_pages(block)
         for message in conversation.messages
@@ -42,7 +42,7 @@ def images_at_most(conversation: Conversation) -> Iterator[Violation]:
 
 
 def images_fit(conversation: Conversation) -> Iterator[Violation]:
-    """No image too large; the sides of many may be shorter only."""
+    """No image is too large; among many, the limit for each side is lower."""
     limits = conversation.limits
     images = [
         (message.index, block)

@@ -1,4 +1,4 @@
-"""Rules of roles: who speaks first, who last, and that turns alternate."""
+"""Rules of roles: who speaks first and last, and that roles alternate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_PREFILL = (4, 6)
 
 
 def first_is_user(conversation: Conversation) -> Iterator[Violation]:
-    """The first message is the user's, or an assistant's that begins with a compaction block."""
+    """The first message is the user's, or one of the assistant that begins with a compaction."""
     for message in conversation.messages[:1]:
         compacted = message.blocks and message.blocks[0].get("type") == "compaction"
         if message.role != "user" and not (message.role == "assistant" and compacted):
@@ -23,9 +23,9 @@ def first_is_user(conversation: Conversation) -> Iterator[Violation]:
 
 
 def roles_alternate(conversation: Conversation) -> Iterator[Violation]:
-    """No two messages of one role in a row.
+    """No two messages in a row have the same role.
 
-    The API would merge them itself; a rendered view has them merged, so an index names one turn.
+    The API would merge them itself; in a rendered view they are merged, so an index names one turn.
     """
     for before, message in pairwise(conversation.messages):
         if message.role == before.role:
@@ -35,7 +35,7 @@ def roles_alternate(conversation: Conversation) -> Iterator[Violation]:
 
 
 def no_prefill(conversation: Conversation) -> Iterator[Violation]:
-    """Newer models refuse a final assistant message, older ones one that ends in white space.
+    """The last message is not the assistant's; for older models it only has no space at its end.
 
     A reply that paused for a server tool goes back as it is, to any model.
     """
@@ -55,6 +55,6 @@ def no_prefill(conversation: Conversation) -> Iterator[Violation]:
 
 
 def _pauses(last: Mapping[str, Json]) -> bool:
-    """Whether a reply with this last block may be one that paused for a server tool."""
+    """Tell if a reply with this last block may have paused for a server tool."""
     type = str(last.get("type"))
     return type in SERVER_CALLS or is_server_result(type)

@@ -20,7 +20,7 @@ def system_placed(conversation: Conversation) -> Iterator[Violation]:
         if message.role != "system":
             continue
         if not _may_precede(before):
-            yield Violation("system_placed", message.index, "no user turn stands before it")
+            yield Violation("system_placed", message.index, "no user message comes before it")
         if after is not None and after.role != "assistant":
             text = f"a message of role {after.role!r} follows it"
             yield Violation("system_placed", message.index, text)
@@ -37,7 +37,7 @@ def system_heard(conversation: Conversation) -> Iterator[Violation]:
 
 
 def tool_changes_in_system(conversation: Conversation) -> Iterator[Violation]:
-    """``tool_addition`` and ``tool_removal`` stand in a system message."""
+    """``tool_addition`` and ``tool_removal`` are in a system message."""
     for message in conversation.messages:
         if message.role != "system":
             for block in message.of(*TOOL_CHANGES):

@@ -27,7 +27,7 @@ def blocks_in_role(conversation: Conversation) -> Iterator[Violation]:
 
 
 def unique_ids(conversation: Conversation) -> Iterator[Violation]:
-    """No two calls have one id."""
+    """No two calls have the same id."""
     seen: set[str] = set()
     for message in conversation.messages:
         for block in message.of(*CALLS):
@@ -72,11 +72,11 @@ def results_first(conversation: Conversation) -> Iterator[Violation]:
     for message in conversation.messages:
         types = [block.get("type") for block in message.blocks]
         if types[: len(message.results)] != ["tool_result"] * len(message.results):
-            yield Violation("results_first", message.index, "something stands before a result")
+            yield Violation("results_first", message.index, "something comes before a result")
 
 
 def toolset_echoed(conversation: Conversation) -> Iterator[Violation]:
-    """A result of a toolset's call names that toolset."""
+    """The result of a toolset's call names that toolset."""
     for before, message, _ in conversation.pairs():
         names = {named(b, "id"): b.get("toolset_name") for b in before.calls} if before else {}
         for block in message.results:
@@ -87,10 +87,10 @@ def toolset_echoed(conversation: Conversation) -> Iterator[Violation]:
 
 
 def server_tools_paired(conversation: Conversation) -> Iterator[Violation]:
-    """Every call of a server tool has its result behind it, every result its call before it.
+    """Every call of a server tool has its result after it, every result its call before it.
 
-    While the assistant's turn is open the API still answers: at the end of the request, and where
-    only results of the client stand behind the call.
+    While the assistant's turn is open the API still answers: at the end of the request, and if
+    only results of the client follow the call.
     """
     waiting: dict[str, int] = {}
     for message in conversation.messages:
@@ -111,7 +111,7 @@ def server_tools_paired(conversation: Conversation) -> Iterator[Violation]:
 
 
 def _ends_a_turn(message: Message) -> bool:
-    """Whether a message ends the turn of the assistant before it: it is more than results."""
+    """Tell if a message ends the assistant's turn before it: it holds more than results."""
     only_results = len(message.results) == len(message.blocks)
     return message.role == "system" or (message.role == "user" and not only_results)
 

@@ -1,12 +1,12 @@
-"""Named repairs: what the Messages API would refuse is left out or completed, each by its rule.
+"""Named repairs: leave out or complete what the Messages API would refuse, each by its rule.
 
 A log records what happened, damage included: an imported transcript holds results without a call,
 calls that were never answered, blank texts. The log keeps all of it; only what is rendered is
-mended, and every repair is named, with the version it concerns, so that ``verify`` can list it.
+repaired, and every repair is named, with the version it concerns, so that ``verify`` can list it.
 
-A repair is a function from items to items. It notes what it did, never touches an event's data, and
-gives back the same items where there is nothing to mend. They run in an order in which no later one
-brings back what an earlier one mended.
+A repair is a function from items to items. It notes what it did, never changes an event's data, and
+returns the same items if there is nothing to repair. They run in an order in which no later one
+brings back what an earlier one repaired.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from foldlog.projections.render.repairs.pairing import (
     unanswered_call,
     wrong_role,
 )
-from foldlog.projections.render.repairs.repair import RULES, Mending, Repair
+from foldlog.projections.render.repairs.repair import RULES, Repair, RepairContext
 from foldlog.projections.render.repairs.thinking import (
     fallback,
     foreign_thinking,
     unsigned_thinking,
 )
 
-__all__ = ["RULES", "Mending", "Repair", "repaired"]
+__all__ = ["RULES", "Repair", "RepairContext", "repair_items"]
 
-ORDER: tuple[Callable[[list[Item], Mending], list[Item]], ...] = (
+ORDER: tuple[Callable[[list[Item], RepairContext], list[Item]], ...] = (
     compaction_first,
     empty_reply,
     wrong_role,
@@ -61,8 +61,8 @@ ORDER: tuple[Callable[[list[Item], Mending], list[Item]], ...] = (
 )
 
 
-def repaired(items: list[Item], mending: Mending) -> list[Item]:
-    """Mend a view's items, whose replies are joined, so that they make valid messages."""
+def repair_items(items: list[Item], context: RepairContext) -> list[Item]:
+    """Repair a view's items, whose replies are joined, so that they make valid messages."""
     for repair in ORDER:
-        items = repair(items, mending)
+        items = repair(items, context)
     return items

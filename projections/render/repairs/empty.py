@@ -1,4 +1,4 @@
-"""Repairs of emptiness: the API takes no blank text, and no message that says nothing."""
+"""Repairs of emptiness: the API takes no blank text and no message without content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import groupby
 
 from foldlog.eventstore.events import Json
 from foldlog.projections.render.items import Item
-from foldlog.projections.render.repairs.repair import Mending
+from foldlog.projections.render.repairs.repair import RepairContext
 from foldlog.projections.render.replies import spans
 from foldlog.projections.wire.blocks import RESULT, THINKING, blocks, is_blank, kind
 
@@ -14,23 +14,23 @@ NO_CONTENT = "(no content)"
 """Fills a message that must be there and has nothing to say. The words are Claude Code's."""
 
 
-def empty_reply(items: list[Item], mending: Mending) -> list[Item]:
-    """Fill an assistant turn that was recorded without content; at the end it is left out.
+def empty_reply(items: list[Item], context: RepairContext) -> list[Item]:
+    """Fill an assistant turn that was recorded without content; leave it out at the end.
 
-    A reply that broke off before it said anything is left out wherever it stands.
+    A reply that broke off before it said anything is always left out.
     """
     kept = list(items)
     for start, end in _turns(items):
         if not any(blocks(item.content) for item in items[start:end]):
-            mending.note("empty_reply", items[start].version)
+            context.note("empty_reply", items[start].version)
             broke_off = all(_broke_off(item) for item in items[start:end])
             if not broke_off and any(item.role == "user" for item in items[end:]):
                 kept[start] = items[start]._replace(content=NO_CONTENT)
     return kept
 
 
-def blank_text(items: list[Item], mending: Mending) -> list[Item]:
-    """Leave out text blocks without text or of white space, within results too."""
+def blank_text(items: list[Item], context: RepairContext) -> list[Item]:
+    """Leave out text blocks that are empty or white space, within results too."""
     kept: list[Item] = []
     for item in items:
         content = item.content
@@ -39,28 +39,28 @@ def blank_text(items: list[Item], mending: Mending) -> list[Item]:
         else:
             changed = _not_blank(content)
         if changed is not content:
-            mending.note("blank_text", item.version)
+            context.note("blank_text", item.version)
             item = item._replace(content=changed)
         kept.append(item)
     return kept
 
 
-def thinking_only(items: list[Item], mending: Mending) -> list[Item]:
-    """Leave out a reply in which nothing but thinking is left."""
-    if not mending.in_replies & THINKING:
+def thinking_only(items: list[Item], context: RepairContext) -> list[Item]:
+    """Leave out a reply if only thinking is left of it."""
+    if not context.in_replies & THINKING:
         return items
     kept = list(items)
     for start, end in spans(items):
         said = [kind(block) for item in items[start:end] for block in blocks(item.content)]
         if said and THINKING.issuperset(said):
-            mending.note("thinking_only", items[start].version)
+            context.note("thinking_only", items[start].version)
             kept[start:end] = [item._replace(content=[]) for item in items[start:end]]
     return kept
 
 
-def thinking_last(items: list[Item], mending: Mending) -> list[Item]:
-    """Leave out thinking that a turn of the assistant ends in: its reply broke off there."""
-    if not mending.in_replies & THINKING:
+def thinking_last(items: list[Item], context: RepairContext) -> list[Item]:
+    """Leave out thinking at the end of an assistant turn: its reply broke off there."""
+    if not context.in_replies & THINKING:
         return items
     kept = list(items)
     for start, end in _turns(items):
@@ -69,18 +69,18 @@ def thinking_last(items: list[Item], mending: Mending) -> list[Item]:
             said = [at for at, block in enumerate(content) if kind(block) not in THINKING]
             rest = content[: said[-1] + 1] if said else []
             if len(rest) < len(content):
-                mending.note("thinking_last", kept[at].version)
+                context.note("thinking_last", kept[at].version)
                 kept[at] = kept[at]._replace(content=rest)
             if rest:
                 break
     return kept
 
 
-def empty_messages(items: list[Item], mending: Mending) -> list[Item]:
+def empty_messages(items: list[Item], context: RepairContext) -> list[Item]:
     """Take empty items away; fill a user message that would vanish with them.
 
-    So the messages on both sides of it stay two. At the end, behind calls that wait for their
-    results, it vanishes: nobody has spoken there.
+    The messages on both sides of it must not become one. At the end, after calls that wait for
+    their results, it may vanish: nobody has spoken there.
     """
     spoken = [item for item in items if item.role != "assistant" or item.content]
     kept: list[Item] = []
@@ -88,10 +88,10 @@ def empty_messages(items: list[Item], mending: Mending) -> list[Item]:
         turn = list(group)
         if is_reply:
             kept.extend(turn)
-        elif mending.waiting and turn[-1] is spoken[-1]:
+        elif context.waiting and turn[-1] is spoken[-1]:
             kept.extend(item for item in turn if item.content)
         else:
-            kept.extend(_user_turn(turn, mending))
+            kept.extend(_user_turn(turn, context))
     return kept
 
 
@@ -99,13 +99,13 @@ def _broke_off(item: Item) -> bool:
     return bool(item.event and item.event.data.get("partial"))
 
 
-def _user_turn(turn: list[Item], mending: Mending) -> list[Item]:
+def _user_turn(turn: list[Item], context: RepairContext) -> list[Item]:
     rest = [item for item in turn if item.content]
     messages = (item for item in turn if item.role == "user" and item.kind != "attachment")
     emptied = next(messages, None)
     if emptied is None or any(item.role == "user" for item in rest):
         return rest
-    mending.note("empty_message", emptied.version)
+    context.note("empty_message", emptied.version)
     filled = emptied._replace(kind="message", content=NO_CONTENT)
     return [filled, *rest]
 
@@ -126,7 +126,7 @@ def _not_blank(content: list[Json]) -> list[Json]:
 
 
 def _turns(items: list[Item]) -> list[tuple[int, int]]:
-    """Where the assistant speaks without a break: from, to (excluded)."""
+    """Return where the assistant speaks without a break: start, end (excluded)."""
     turns: list[tuple[int, int]] = []
     for at, item in enumerate(items):
         if item.role == "assistant":

@@ -1,4 +1,4 @@
-"""What all repairs share: their names, what they know, and how they take blocks away."""
+"""What all repairs share: their names, what they know, and how they leave blocks out."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ RULES = {
     "thinking_last": "thinking that a turn of the assistant ends in is left out",
     "empty_message": "a user message that a repair emptied is filled",
     "leading_assistant": "a user message is put before an assistant message that would be first",
-    "system_unheard": "for a model that takes no system messages, one is told in a user message",
-    "system_place": "a system message moves behind the next user message, else it is left out",
+    "system_unheard": "for a model that takes no system messages, one goes into a user message",
+    "system_place": "a system message moves after the next user message, else it is left out",
     "half_character": "half of a character (a lone surrogate) becomes U+FFFD, in settings too",
 }
-"""Every repair and what it does."""
+"""What each repair does, by its name."""
 
 
 class Repair(NamedTuple):
@@ -49,14 +49,14 @@ class Repair(NamedTuple):
 
 
 @dataclass(slots=True)
-class Mending:
-    """What the rules know about the view that is mended, and what they did to it.
+class RepairContext:
+    """What the repairs know about a view, and what they did to it.
 
     Attributes:
-        in_replies: The types of the blocks in replies: a rule about others has nothing to do.
-        in_messages: The types of the blocks in all other items, results apart.
-        model: The model that the request is for; thinking of others is left out. None keeps all.
-        waiting: The calls at the end that may stay unanswered.
+        in_replies: The types of the blocks in replies: a rule about other types has nothing to do.
+        in_messages: The types of the blocks in all other items except results.
+        model: The model that the request is for; thinking of others is left out. None keeps it.
+        waiting: The calls at the end that may stay without a result.
         found: The repairs, in the order in which they were made.
     """
 
@@ -67,14 +67,14 @@ class Mending:
     found: list[Repair] = field(default_factory=list)
 
     @classmethod
-    def of(cls, items: list[Item], model: str | None, waiting: Collection[Call]) -> Mending:
-        """Look through a view's items, to mend them for a model."""
+    def of(cls, items: list[Item], model: str | None, waiting: Collection[Call]) -> RepairContext:
+        """Look through a view's items before they are repaired for a model."""
         replies = _types(item for item in items if item.role == "assistant")
         messages = _types(i for i in items if i.role != "assistant" and i.kind != "result")
         return cls(replies, messages, model, waiting)
 
     def note(self, rule: str, version: int) -> None:
-        """Record that a rule mended an event."""
+        """Record that a rule repaired an event."""
         self.found.append(Repair(rule, version))
 
     def without(
@@ -85,7 +85,7 @@ class Mending:
         *,
         role: Role | None = None,
     ) -> list[Item]:
-        """Leave out blocks, of one role only where it is given.
+        """Leave out blocks; only those of one role if it is given.
 
         An item that loses all of them stays, empty, for the rules of emptiness.
         """
