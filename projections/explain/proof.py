@@ -63,7 +63,7 @@ def is_provable(request: Event) -> bool:
     return known and bool(request.data.get("digest"))
 
 
-def has_difference_of_diverged(request: Event) -> bool:
+def has_diverged(request: Event) -> bool:
     """Tell if something else than the view was sent, and the log says what."""
     return DIVERGED in request.data
 
@@ -85,7 +85,7 @@ def difference(view_at: Callable[[int], View], request: Event) -> str | None:
         views = [_render_as_sent(view, open, request) for open in _OPEN]
     except FoldlogError as error:
         return f"the view at {seen} cannot be rendered: {error}"
-    if has_difference_of_diverged(request):
+    if has_diverged(request):
         return _difference_of_diverged(views[0], request)
     if request.data["digest"] in map(digest, views):
         return None

@@ -329,7 +329,7 @@ def test_an_image_that_the_api_would_refuse_is_told_of(session: Session) -> None
         ({"show": "900-999"}, "has the versions 1 to 13, not 900"),
         ({"show": "7-2"}, "name 2-7"),
         ({"show": "12#0"}, "blocks are 12#1"),
-        ({"show": "the parser"}, "no name of a version"),
+        ({"show": "the parser"}, "does not name a version"),
         ({"show": "2", "from": -1}, "from is the number"),
         ({"show": "2", "from": True}, "from is the number"),
         ({"show": "2", "from": 10**30}, "from is the number"),
