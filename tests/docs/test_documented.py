@@ -20,7 +20,7 @@ from foldlog.cli.main import COMMANDS
 from foldlog.eventstore.errors import ContextError
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 FORMAT = (ROOT / "docs" / "event-format.md").read_text(encoding="utf-8")
 
 KINDS = "session system tools message tool permission attachment state request view summary task"
