@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 
 from foldlog.cli import files, formats
+from foldlog.cli.commands.format_names import FormatName, HelpWithFormats
+from foldlog.cli.formats import EXPORTERS, FolderExporter
 from foldlog.cli.options import session_argument
 from foldlog.cli.output import on_terminal, print_bytes, print_lines, say
 from foldlog.cli.safe import safe
 from foldlog.cli.stores import find, reading, version_of
 from foldlog.eventstore import EventStore
 
-FORMS = ("markdown", "jsonl", *formats.FORMATS)
 
-
-@click.command()
+@click.command(cls=HelpWithFormats, formats=EXPORTERS)
 @session_argument
 @click.option(
-    "--to", "form", type=click.Choice(FORMS), default="markdown", show_default=True, help="As what."
+    "--to",
+    "form",
+    type=FormatName(EXPORTERS),
+    metavar="NAME",
+    default="markdown",
+    show_default=True,
+    help="As what.",
 )
 @click.option("--at", metavar="VERSION", help="As it was at this version.")
-@click.option("-o", "--output", type=Path, metavar="FILE", help="Write to a file.")
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file, or to a folder (FOLDER/).")
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
 @click.pass_obj
 def export_command(
-    where: str | None, session: str, form: str, at: str | None, output: Path | None, force: bool
+    where: str | None, session: str, form: str, at: str | None, output: str | None, force: bool
 ) -> None:
     """Write a session as Markdown, JSON Lines or a transcript.
 
@@ -36,25 +42,47 @@ def export_command(
     """
     with reading(where) as store:
         name = find(store, session)
-        content = _content(store, name, form, version_of(store, name, at))
-        if output is not None and str(output) != "-":
-            files.write(output, content, force=force)
+        until = version_of(store, name, at)
+        if output is not None and _is_folder(output):
+            _write_folder(Path(output), _files(store, name, form, until), force=force)
+            return
+        content = formats.export_lines(store, name, format=form, until=until)
+        if output is not None and output != "-":
+            files.write(Path(output), content, force=force)
         elif on_terminal():
             print_lines(_shown(content))
         else:
             print_bytes(content)
 
 
-def _content(store: EventStore, session: str, form: str, at: int | None) -> Iterator[bytes]:
-    if form == "markdown":
-        from foldlog.cli.formats import markdown
+def _is_folder(output: str) -> bool:
+    return output.endswith("/") or Path(output).is_dir()
 
-        return markdown.export_lines(store, session, at)
-    if form == "jsonl":
-        from foldlog.cli.formats import jsonl
 
-        return jsonl.export_lines(store, session, at)
-    return formats.export_lines(store, session, format=form, until=at)
+def _files(
+    store: EventStore, session: str, form: str, until: int | None
+) -> Iterator[tuple[str, Iterable[bytes]]]:
+    exporter = EXPORTERS.load(form)
+    if not isinstance(exporter, FolderExporter):
+        raise click.ClickException(f"{form} makes one file. Name a file, not a folder.")
+    return exporter.export_files(store, session, until)
+
+
+def _write_folder(
+    folder: Path, content: Iterable[tuple[str, Iterable[bytes]]], *, force: bool
+) -> None:
+    """Write files into a folder, each readable by its owner only.
+
+    Raises:
+        ClickException: A file exists already, or its path leads out of the folder.
+    """
+    for name, chunks in content:
+        place = PurePosixPath(name)
+        if place.is_absolute() or ".." in place.parts:
+            raise click.ClickException(f"the exporter names {name!r}, which is not in the folder.")
+        path = folder / place
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files.write(path, chunks, force=force)
 
 
 def _shown(content: Iterable[bytes]) -> Iterator[str]:

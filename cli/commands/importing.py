@@ -6,6 +6,7 @@ import re
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,9 @@ from pathlib import Path
 import click
 
 from foldlog.cli import formats
+from foldlog.cli.commands.format_names import FormatName, HelpWithFormats, note_problems
 from foldlog.cli.formats import ImportReport, LineNote, Progress
+from foldlog.cli.formats.watching import Watcher
 from foldlog.cli.options import json_option
 from foldlog.cli.output import note, on_terminal, print_json, print_lines, styled
 from foldlog.cli.progress import Bar
@@ -22,30 +25,28 @@ from foldlog.cli.stores import creating, place
 from foldlog.eventstore import EventStore, SourceError
 
 DAMAGED = 1
-"""The exit code where lines could not be read."""
+"""The exit code where files or lines could not be read."""
 
 POLL = 1.0
 """Seconds between two looks at files that are being watched."""
 
 NOTES = 5
-"""How many notices of a file a person is told; --json has them all."""
+"""How many notices of a file, and names of files passed over, are printed; --json has them all."""
 
 STDIN = Path("-")
-
-Stamps = dict[Path, tuple[int, int]]
-"""Files, with the size and the time of each."""
 
 _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([A-Za-z0-9_-]+)"')
 
 
-@click.command()
+@click.command(cls=HelpWithFormats, formats=formats.IMPORTERS)
 @click.argument("paths", nargs=-1, type=Path, metavar="[PATH]…")
 @click.option(
     "--format",
-    type=click.Choice(["auto", *formats.FORMATS]),
-    default="auto",
+    type=FormatName(formats.IMPORTERS, formats.AUTO),
+    metavar="NAME",
+    default=formats.AUTO,
     show_default=True,
-    help="What wrote the files.",
+    help="What wrote the files; a file that auto does not recognise is imported if it is named.",
 )
 @click.option("--dry-run", is_flag=True, help="Read and report, record nothing.")
 @click.option("--watch", is_flag=True, help="Go on with what is written from now on.")
@@ -58,16 +59,21 @@ def import_command(
 
     PATH is a file, a folder, or - for stdin; without one, the places where known programs keep
     their sessions. Run again, it adds only what is new. A line that cannot be read is kept as it
-    is and told; the exit code is then 1. A torn last line is taken up next time.
+    is and reported, and a file that cannot be read does not keep the others from being imported;
+    the exit code is then 1. A torn last line is read next time.
     """
     if watch and any(map(_is_stream, paths)):
         raise click.UsageError("stdin and pipes cannot be watched.")
-    with _named(paths, format) as names, _store(where, dry_run) as store:
-        importer = _Importer(store, format, dry_run, names)
-        stamps = _stamps(names) if watch else {}
+    with _named(paths) as names, _store(where, dry_run) as store:
+        if format == formats.AUTO:
+            note_problems()
+        watcher = Watcher(names, format)
+        if watch:
+            watcher.changed()  # what changes while everything is imported is imported again
+        importer = _Importer(store, format, dry_run)
         found = _all_at_once(importer, names, json=json)
         if watch:
-            _watch(importer, names, stamps, json=json)
+            _watch(importer, watcher, json=json)
     return DAMAGED if any(report.rejected for report in found) else 0
 
 
@@ -76,8 +82,8 @@ Names = Mapping[Path, str | None]
 
 
 @contextmanager
-def _named(paths: Sequence[Path], format: str) -> Iterator[Names]:
-    """What to import; a problem with it is told before a store is made."""
+def _named(paths: Sequence[Path]) -> Iterator[Names]:
+    """What to import; a problem with it is reported before a store is made."""
     named = list(paths) or [path for _, path in formats.default_locations()]
     if not named:
         raise SourceError("no known program keeps sessions here. Name a file or a folder.")
@@ -85,8 +91,8 @@ def _named(paths: Sequence[Path], format: str) -> Iterator[Names]:
         streams = {path: _spooled(Path(folder), path) for path in named if _is_stream(path)}
         names = {streams.get(path, path): str(path) if path in streams else None for path in named}
         for path in names:
-            if format == "auto" or not path.exists():
-                formats.detect(path)
+            if not path.exists():
+                raise SourceError(f"{path} does not exist. Check the path.")
         yield names
 
 
@@ -113,37 +119,60 @@ def _store(where: str | None, dry_run: bool) -> EventStore:
 class _Importer:
     """Imports paths into one store, always in the same way."""
 
-    def __init__(self, store: EventStore, format: str, dry_run: bool, names: Names) -> None:
+    def __init__(self, store: EventStore, format: str, dry_run: bool) -> None:
         self._store = store
         self._format = format
         self._dry_run = dry_run
-        self._names = names
 
-    def reports(
-        self, paths: Iterable[Path], progress: Progress | None = None
-    ) -> Iterator[ImportReport]:
-        """One report a file, as soon as it is done."""
-        for path in paths:
+    def import_all(self, names: Names, progress: Progress | None) -> Iterator[ImportReport]:
+        """Return one report for each file, as soon as it is done."""
+        for path, name in names.items():
             yield from formats.import_path(
                 self._store,
                 path,
                 format=self._format,
                 progress=progress,
                 dry_run=self._dry_run,
-                name=self._names.get(path),
+                name=name,
             )
 
+    def import_changed(self, watcher: Watcher) -> Iterator[ImportReport]:
+        """Import what changed, and return the reports that say something."""
+        reports = formats.import_sources(self._store, watcher.changed(), dry_run=self._dry_run)
+        return (report for report in reports if report.new or report.rejected)
 
-def _all_at_once(importer: _Importer, sources: Iterable[Path], *, json: bool) -> list[ImportReport]:
+
+def _all_at_once(importer: _Importer, names: Names, *, json: bool) -> list[ImportReport]:
     found = []
     with Bar(hidden=json and on_terminal()) as bar:
-        for report in importer.reports(sources, bar.file):
+        for report in importer.import_all(names, bar.file):
             found.append(report)
             if json:
                 print_json([report.to_json()], live=True)
     if not json:
-        print_lines([*_lines(found), _total(found)])
+        passed = [report for report in found if _is_passed_over(report)]
+        imported = [report for report in found if not _is_passed_over(report)]
+        print_lines([*_lines(imported), *_passed_over(passed), _total(imported)])
     return found
+
+
+def _is_passed_over(report: ImportReport) -> bool:
+    return report.format == formats.UNKNOWN and not report.rejected and not report.pending
+
+
+def _passed_over(reports: Iterable[ImportReport]) -> Iterator[str]:
+    """Say which files of a folder are not sessions, by the reason."""
+    by_reason = defaultdict(list)
+    for report in reports:
+        by_reason[report.notices[0].reason].append(Path(report.file).name)
+    for reason, names in by_reason.items():
+        shown = ", ".join(names[:NOTES])
+        more = f" and {len(names) - NOTES:,} more; --json lists them" if names[NOTES:] else ""
+        yield one_line(f"{_files(len(names))} passed over: {reason}: {shown}{more}")
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
 
 
 def _lines(reports: Iterable[ImportReport]) -> Iterator[str]:
@@ -158,7 +187,7 @@ def _lines(reports: Iterable[ImportReport]) -> Iterator[str]:
         if report.notices[NOTES:]:
             yield f"  and {len(report.notices) - NOTES} more notices; --json lists them"
         if report.pending:
-            yield "  the last line is still being written: it is taken up next time"
+            yield "  the last line is still being written: it is read next time"
 
 
 def _note_line(kind: str, line: LineNote) -> str:
@@ -168,55 +197,20 @@ def _note_line(kind: str, line: LineNote) -> str:
 
 def _total(reports: Sequence[ImportReport]) -> str:
     new = sum(report.new for report in reports)
-    rejected = sum(len(report.rejected) for report in reports)
-    told = f", {rejected:,} unreadable lines" if rejected else ""
-    return f"{len(reports):,} files: {new:,} new events{told}"
+    notes = [line for report in reports for line in report.rejected]
+    lines = sum(1 for line in notes if line.line)
+    told = f", {lines:,} unreadable lines" if lines else ""
+    told += f", {_files(len(notes) - lines)} unreadable" if len(notes) > lines else ""
+    return f"{_files(len(reports))}: {new:,} new events{told}"
 
 
-def _watch(importer: _Importer, sources: Iterable[Path], seen: Stamps, *, json: bool) -> None:
-    """Import what changes, until somebody interrupts.
-
-    Args:
-        seen: The files as they were before they were imported first.
-    """
+def _watch(importer: _Importer, watcher: Watcher, *, json: bool) -> None:
+    """Import what changes, until somebody interrupts."""
     note("Watching; Ctrl-C ends it.")
     while True:
-        now = _stamps(sources)
-        changed = [path for path, stamp in now.items() if seen.get(path) != stamp]
-        seen = now
-        told = [r for r in importer.reports(_importable(changed)) if r.new or r.rejected]
+        reports = importer.import_changed(watcher)
         if json:
-            print_json((report.to_json() for report in told), live=True)
+            print_json((report.to_json() for report in reports), live=True)
         else:
-            print_lines(_lines(told), live=True)
+            print_lines(_lines(reports), live=True)
         time.sleep(POLL)
-
-
-def _stamps(sources: Iterable[Path]) -> Stamps:
-    """Size and time of each file that belongs to the sources."""
-    found: Stamps = {}
-    for path in _files(sources):
-        try:
-            stat = path.stat()
-        except OSError:
-            continue  # it went away
-        found[path] = (stat.st_size, stat.st_mtime_ns)
-    return found
-
-
-def _files(sources: Iterable[Path]) -> Iterator[Path]:
-    for source in sources:
-        folder = source if source.is_dir() else source.with_suffix("")
-        if source.is_file():
-            yield source
-        yield from (path for path in folder.rglob("*") if path.is_file())
-
-
-def _importable(paths: Iterable[Path]) -> Iterator[Path]:
-    """Those that a format knows; a file beside a transcript comes with it."""
-    for path in paths:
-        try:
-            formats.detect(path)
-        except SourceError:
-            continue
-        yield path

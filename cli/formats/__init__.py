@@ -1,99 +1,88 @@
 """Importers and exporters: what other programs keep on disk, and the way back.
 
-A format is a module of this package with four functions:
+IMPORTERS and EXPORTERS are the formats, by name; a format may be in one of them only. To add one,
+see docs/formats.md.
 
-    detect(path) -> bool                                 is this file or folder one of yours?
-    import_path(store, path, progress, dry_run, name)    yields one ImportReport for each file
-    export_lines(store, session, until)                  the session as that program would keep it
-    default_locations() -> list[Path]                    where that program keeps its sessions
-
-Formats are loaded when they are used, so that a command which imports nothing pays nothing.
+protocols      what an importer and an exporter offer    jsonl_source  bytes → records
+registry       which formats there are                   session_log   one session on its way
+source_files   the files at a path, and how each begins                into the store
+import_run     many sources into one store               report        what became of a file
+watching       sources that change                       testing       tests for every importer
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from itertools import chain
+from typing import TYPE_CHECKING
 
+from foldlog.cli.formats.protocols import Exporter, FolderExporter, Importer, Source
+from foldlog.cli.formats.registry import EXPORTERS, IMPORTERS, problems
 from foldlog.cli.formats.report import ImportReport, LineNote, Progress
+from foldlog.cli.formats.source_files import SourceFiles, explain
 from foldlog.eventstore.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from foldlog.eventstore import EventStore
 
 __all__ = [
-    "FORMATS",
-    "Format",
+    "EXPORTERS",
+    "IMPORTERS",
+    "Exporter",
+    "FolderExporter",
     "ImportReport",
+    "Importer",
     "LineNote",
     "Progress",
+    "Source",
+    "SourceFiles",
     "default_locations",
+    "detect",
     "export_lines",
+    "find",
     "import_path",
+    "import_sources",
+    "problems",
 ]
 
-FORMATS = {"claude-code": "foldlog.cli.formats.claude_code"}
-"""The name of each format and the module that knows it; detection asks them in this order."""
+AUTO = "auto"
+"""Detect the format of each file."""
 
-
-class Format(Protocol):
-    """What the module of a format offers."""
-
-    def detect(self, path: Path) -> bool:
-        """Whether the file or folder is of this format."""
-
-    def import_path(
-        self,
-        store: EventStore,
-        path: Path,
-        progress: Progress | None,
-        dry_run: bool,
-        name: str | None,
-    ) -> Iterator[ImportReport]:
-        """Import a file or a folder, one report for each file."""
-
-    def export_lines(self, store: EventStore, session: str, until: int | None) -> Iterator[bytes]:
-        """The session's lines up to a version, each with its final newline."""
-
-    def default_locations(self) -> list[Path]:
-        """The folders where that program keeps its sessions, if they exist."""
-
-
-def load(name: str) -> Format:
-    """The format of that name.
-
-    Raises:
-        SourceError: There is none.
-    """
-    if name not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise SourceError(f"{name!r} is no format that foldlog reads. Use one of: {known}.")
-    return cast("Format", import_module(FORMATS[name]))
+UNKNOWN = "unknown"
+"""The format in reports of files that no importer recognises."""
 
 
 def detect(path: Path) -> str:
-    """The name of the format of a file or folder.
+    """Return the name of the format of a file, or of the first one found in a folder.
 
     Raises:
-        SourceError: It is not there, or no format knows it.
+        SourceError: The path does not exist, or no format recognises it; the error says why.
     """
-    if not path.exists():
-        raise SourceError(f"{path} is not there. Check the path.")
-    for name in FORMATS:
-        if load(name).detect(path):
-            return name
-    known = ", ".join(FORMATS)
-    raise SourceError(f"{path} is of no known format ({known}). Name one with --format.")
+    files = _files(path)
+    for name, _ in find(files):
+        return name
+    raise SourceError(f"{path} is of unknown format: {_why(files)}.")
+
+
+def find(files: SourceFiles, format: str = AUTO) -> Iterator[tuple[str, Source]]:
+    """Find (format, source) at a path, a file in one source only, in the order of import."""
+    taken: set[Path] = set()
+    for name in IMPORTERS if format == AUTO else [format]:
+        for source in IMPORTERS.load(name).find(files):
+            if source.path not in taken:
+                taken.add(source.path)
+                yield name, source
+    if format != AUTO and not taken and not files.root.is_dir():
+        yield format, Source(files.root, files.name)  # whoever names the format knows
 
 
 def import_path(
     store: EventStore,
     path: Path,
     *,
-    format: str = "auto",
+    format: str = AUTO,
     progress: Progress | None = None,
     dry_run: bool = False,
     name: str | None = None,
@@ -103,32 +92,103 @@ def import_path(
     Args:
         store: Where the sessions go.
         path: A file, a session's folder, a project folder, or a tree of them.
-        format: One of FORMATS, or ``auto``.
+        format: One of IMPORTERS, or ``auto``.
         progress: Called with (file, bytes done, bytes in all) while a file is read.
         dry_run: Read and report, but record nothing.
         name: What the file is called where that is not its path.
 
     Yields:
-        One report for each file, as soon as the file is done.
+        One report for each file, as soon as the file is done; then one for each file that was
+        passed over, with why.
 
     Raises:
-        SourceError: The path is not there, or its format is unknown.
+        SourceError: The path does not exist, or the format is unknown.
     """
-    found = detect(path) if format == "auto" else format
-    yield from load(found).import_path(store, path, progress, dry_run, name)
+    if format != AUTO:
+        IMPORTERS.load(format)
+    files = _files(path, name)
+    found = list(find(files, format))
+    yield from import_sources(store, found, progress=progress, dry_run=dry_run)
+    yield from _passed_over(files, [source for _, source in found])
+
+
+def import_sources(
+    store: EventStore,
+    found: Iterable[tuple[str, Source]],
+    *,
+    progress: Progress | None = None,
+    dry_run: bool = False,
+) -> Iterator[ImportReport]:
+    """Import what ``find`` found.
+
+    Yields:
+        One report for each file, as soon as the file is done.
+    """
+    from foldlog.cli.formats.import_run import ImportRun
+
+    by_format: dict[str, list[Source]] = {}
+    for name, source in found:
+        by_format.setdefault(name, []).append(source)
+    for name, sources in by_format.items():
+        run = ImportRun(store, name, progress=progress, dry_run=dry_run)
+        yield from run.import_all(IMPORTERS.load(name), sources)
 
 
 def export_lines(
     store: EventStore, session: str, *, format: str = "claude-code", until: int | None = None
 ) -> Iterator[bytes]:
-    """The session as another program keeps it, line by line, each with its newline.
+    """Return the session as another program keeps it, in pieces (lines, where there are any).
 
     Args:
+        store: The store that holds the session.
+        session: Its id.
+        format: One of EXPORTERS.
         until: Only what was recorded up to this version.
+
+    Raises:
+        SourceError: The format is unknown, or it makes several files.
     """
-    yield from load(format).export_lines(store, session, until)
+    exporter = EXPORTERS.load(format)
+    if not isinstance(exporter, Exporter):
+        raise SourceError(f"{format} makes several files. Name a folder for them.")
+    return exporter.export_lines(store, session, until)
 
 
 def default_locations() -> list[tuple[str, Path]]:
-    """(format, folder) for each place where a known program keeps sessions, if it exists."""
-    return [(name, path) for name in FORMATS for path in load(name).default_locations()]
+    """Return (format, path) of each place where a known program keeps sessions, if it exists."""
+    return [(name, path) for name in IMPORTERS for path in IMPORTERS[name].default_locations()]
+
+
+def _files(path: Path, name: str | None = None) -> SourceFiles:
+    if not path.exists():
+        raise SourceError(f"{path} does not exist. Check the path.")
+    return SourceFiles(path, name=name)
+
+
+def _why(files: SourceFiles) -> str:
+    if files.root.is_dir():
+        return f"none of its files is a session of {', '.join(IMPORTERS)}"
+    return explain(files.root, files.head(files.root), IMPORTERS).reason
+
+
+def _passed_over(files: SourceFiles, found: Iterable[Source]) -> Iterator[ImportReport]:
+    """Report what is at a path and belongs to no source."""
+    covered = {*chain.from_iterable((source.path, *source.parts) for source in found)}
+    left = [file for file in files.all if covered.isdisjoint((file, *file.parents))]
+    for file in left:
+        yield _unknown(files, file)
+    for path, reason in files.problems.items():
+        yield ImportReport(str(path), UNKNOWN, None, rejected=(LineNote(0, reason),))
+    if files.root.is_dir() and not covered:
+        yield ImportReport(str(files.root), UNKNOWN, None, rejected=(LineNote(0, _why(files)),))
+
+
+def _unknown(files: SourceFiles, file: Path) -> ImportReport:
+    unknown = explain(file, files.head(file), IMPORTERS)
+    name = files.name if files.name and file == files.root else str(file)
+    if unknown.is_torn:
+        return ImportReport(name, UNKNOWN, None, pending=True)
+    note = (LineNote(0, unknown.reason),)
+    if unknown.is_damaged or file == files.root:
+        return ImportReport(name, UNKNOWN, None, rejected=note)
+    return ImportReport(name, UNKNOWN, None, notices=note)

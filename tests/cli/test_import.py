@@ -127,10 +127,40 @@ def test_one_path_that_is_not_there_keeps_all_from_being_imported(
     assert not (tmp_path / "store.db").exists()
 
 
-def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_unknown_format_is_reported_and_the_others_go_in(
+    tmp_path: Path, source: Path
+) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("hello")
-    assert run(tmp_path, other).exit_code == 2
+    result = run(tmp_path, other, source)
+    assert result.exit_code == 1
+    assert "notes.txt" in result.stdout
+    assert "its format is none of claude-code" in result.stdout
+    assert f"{ID}  4 new of 4 events" in result.stdout
+
+
+def test_what_is_passed_over_in_a_folder_is_named_and_counted(tmp_path: Path, source: Path) -> None:
+    for number in range(7):
+        (source.parent / f"note-{number}.txt").write_text("hello")
+    result = run(tmp_path, source.parent)
+    assert result.exit_code == 0
+    assert "7 files passed over: its format is none of claude-code: note-0.txt," in result.stdout
+    assert "and 2 more; --json lists them" in result.stdout
+    named = [r for r in reports(run(tmp_path, source.parent, "--json")) if not r["session"]]
+    assert [Path(report["file"]).name for report in named] == [f"note-{n}.txt" for n in range(7)]
+
+
+def test_an_unknown_format_is_named_with_the_known_ones(tmp_path: Path, source: Path) -> None:
+    result = run(tmp_path, source, "--format", "word")
+    assert result.exit_code == 2
+    assert "unknown format 'word'; choose from auto, claude-code" in result.stderr
+
+
+def test_named_with_its_format_a_file_is_imported_whatever_it_holds(tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("hello\n")
+    (report,) = reports(run(tmp_path, other, "--format", "claude-code", "--json"))
+    assert (report["session"], report["rejected"][0]["line"]) == ("notes", 1)
 
 
 def test_the_transcript_comes_back_line_by_line(tmp_path: Path, source: Path) -> None:
@@ -156,7 +186,7 @@ def test_after_a_conflict_all_tries_count_as_new(
         return append(self, session, drafts, **named)
 
     source.write_text("\n".join([*lines(20), ""]))
-    monkeypatch.setattr("foldlog.cli.formats.claude_code.log.BATCH_EVENTS", 5)
+    monkeypatch.setattr("foldlog.cli.formats.session_log.BATCH_EVENTS", 5)
     monkeypatch.setattr(EventStore, "append", disturbed)
     (report,) = reports(run(tmp_path, source, "--json"))
     assert others == 2

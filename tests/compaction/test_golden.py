@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from foldlog.cli.formats.claude_code import import_path
+from foldlog.cli.formats import import_path
 from foldlog.eventstore import EventStore
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import Budget, policy, presets
@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parent / "golden"
 def session() -> tuple[Event, ...]:
     """The recorded session: 23 messages, 9 results, 79,000 characters."""
     with EventStore(":memory:") as store:
-        list(import_path(store, SESSION, None, False, None))
+        list(import_path(store, SESSION))
         (info,) = store.sessions()
         return tuple(store.read(info.session))
 

@@ -72,7 +72,7 @@ def show_summary(drafts: Drafts, summary: Node, boundary: Node, ranges: Iterable
         "tokens_after": metadata.get("postTokens"),
     }
     kept = kept_by(drafts.transcript, boundary)
-    drafts.behind("view.edited", {**data, "kept": kept} if kept else data)
+    drafts.after("view.edited", {**data, "kept": kept} if kept else data)
 
 
 def hide_before(drafts: Drafts, boundary: Node) -> None:
@@ -99,7 +99,7 @@ def clear_results(drafts: Drafts, line: Line) -> None:
     ]
     if edits:
         reason = "Claude Code cleared old results"
-        drafts.behind("view.edited", {"rule": MICROCOMPACT, "reason": reason, "edits": edits})
+        drafts.after("view.edited", {"rule": MICROCOMPACT, "reason": reason, "edits": edits})
 
 
 def _span(versions: list[int]) -> list[Range]:

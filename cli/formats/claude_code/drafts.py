@@ -1,4 +1,4 @@
-"""Drafts: the events of one session that wait to be recorded."""
+"""Drafts: the events of one session on their way into its log."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from foldlog.eventstore.events import EventDraft
 
 if TYPE_CHECKING:
     from foldlog.cli.formats.claude_code.lines import Line, Split
-    from foldlog.cli.formats.claude_code.records import Record
     from foldlog.cli.formats.claude_code.transcript import Transcript
     from foldlog.cli.formats.claude_code.tree import Node
+    from foldlog.cli.formats.jsonl_source import Record
+    from foldlog.cli.formats.session_log import SessionLog
     from foldlog.eventstore.events import Json
 
 
@@ -23,42 +24,30 @@ class Drafts:
 
     Args:
         transcript: What is known of the session.
-        file: The name of the file, for ``meta.source``.
+        log: The session's log.
     """
 
-    def __init__(self, transcript: Transcript, file: str) -> None:
+    def __init__(self, transcript: Transcript, log: SessionLog) -> None:
         self.transcript = transcript
-        self._file = file
-        self._waiting: list[EventDraft] = []
+        self._log = log
         self._occurred: str | None = None
         self._line = transcript.version
         self._ahead: list[dict[str, Json]] = []
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def take(self) -> list[EventDraft]:
-        """The drafts that wait; they wait no more."""
-        waiting, self._waiting = self._waiting, []
-        return waiting
-
     def at(self, line: Line) -> None:
-        """What is written from here on happened when the line did; without a time, as before."""
+        """Date what is written from here on as the line is; without a time, as before."""
         time = line.get("timestamp")
         if time is None and isinstance(line.get("snapshot"), dict):
             time = line["snapshot"].get("timestamp")
         if isinstance(time, str) and _TIME.match(time):
             self._occurred = time
 
-    def line(self, record: Record, key: str, parts: Split, node: Node | None) -> None:
+    def line(self, record: Record, parts: Split, node: Node | None) -> None:
         """Write a line as an event."""
-        source = {"file": self._file, "line": record.line, "offset": record.offset}
-        meta: dict[str, Json] = {
-            "source": {**source, "touches": True} if record.touches else source
-        }
+        meta: dict[str, Json] = {"source": self._log.source_of(record)}
         if parts.rest is not None:
             meta["line"] = parts.rest
-        self._write(parts.type, parts.data, key, meta, node)
+        self._write(parts.type, parts.data, record.key, meta, node)
         self._line = self.transcript.version
         for ahead in self._ahead:
             ahead["of"] = self._line
@@ -70,7 +59,7 @@ class Drafts:
         self._ahead.append(meta)
         self._write(type_, data, None, meta)
 
-    def behind(
+    def after(
         self, type_: str, data: dict[str, Json], *, of: int | None = None, key: str | None = None
     ) -> None:
         """Write an event that follows from a line: from the last one, if none is named."""
@@ -86,5 +75,6 @@ class Drafts:
     ) -> None:
         if self._occurred is not None:
             meta["occurred"] = self._occurred
-        self._waiting.append(EventDraft(type_, data, key, meta))
+        name = None if key is None else f"{self._log.session}/{key}"
+        self._log.add(EventDraft(type_, data, name, meta))
         self.transcript.take(type_, data, node)

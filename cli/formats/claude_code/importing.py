@@ -19,87 +19,104 @@ from foldlog.cli.formats.claude_code.compaction import (
     show_summary,
     take_snapshot,
 )
-from foldlog.cli.formats.claude_code.settling import START
+from foldlog.cli.formats.claude_code.drafts import Drafts
+from foldlog.cli.formats.claude_code.resume_head import START, settle
+from foldlog.cli.formats.claude_code.transcript import Transcript
 
 if TYPE_CHECKING:
-    from foldlog.cli.formats.claude_code.drafts import Drafts
+    from collections.abc import Callable
+
     from foldlog.cli.formats.claude_code.lines import Line
-    from foldlog.cli.formats.claude_code.records import Record
     from foldlog.cli.formats.claude_code.tree import Node
+    from foldlog.cli.formats.import_run import ImportRun
+    from foldlog.cli.formats.jsonl_source import Record
+    from foldlog.cli.formats.protocols import Source
     from foldlog.eventstore.events import Json
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The model of assistant lines that the program wrote itself: no request stands behind them."""
 
 
-class Importer:
-    """Takes up the lines of one session.
+class LineImporter:
+    """Reads the lines of one session into its log.
 
     Args:
-        drafts: Where the events are written.
+        run: The import that it is part of.
+        session: The session's id; what the store has of it is known from the start.
+        source: The file.
+        is_agent: The file is a subagent's own, or the session is a sidechain.
     """
 
-    def __init__(self, drafts: Drafts) -> None:
-        self.drafts = drafts
-        self.transcript = drafts.transcript
+    def __init__(self, run: ImportRun, session: str, source: Source, *, is_agent: bool) -> None:
+        self.session = session
+        self.transcript = Transcript(session, agent=is_agent)
+        self.log = run.session(session, source, self.transcript.recall)
+        self.drafts = Drafts(self.transcript, self.log)
 
-    def start(self, data: dict[str, Json], first: Record) -> None:
-        """Begin the session with its first record."""
-        self.drafts.at(first.value or {})
-        self.drafts.behind("session.started", data, of=START + 1)
+    def read(self, record: Record, start: Callable[[], dict[str, Json]]) -> None:
+        """Read a record if it is new; ``start`` returns how the session begins, if it does."""
+        if record.key in self.log:
+            return
+        if self.log.is_new:
+            self.drafts.at(record.value or {})
+            self.drafts.after("session.started", start(), of=START + 1)
+        self._read(record)
+        self.log.checkpoint()
 
-    def read(self, record: Record, key: str) -> None:
-        """Take up a record."""
+    def finish(self) -> None:
+        """Bring the head to where it belongs, after the last record."""
+        if not self.log.is_new:
+            settle(self.drafts)
+
+    def _read(self, record: Record) -> None:
         line = record.value
         if line is None:
             text = record.raw.decode("utf-8", "surrogateescape")
             data = {"text": text, "reason": record.reason}
-            self.drafts.line(record, key, lines.Split("source.unreadable", data, None), None)
+            self.drafts.line(record, lines.Split("source.unreadable", data, None), None)
             return
         self.drafts.at(line)
         node = self.transcript.node_of(line)
         if node is None:
-            self.drafts.line(record, key, lines.split(line, None), None)
+            self.drafts.line(record, lines.split(line, None), None)
             self._rename()
         else:
-            self._read_node(record, key, line, node)
+            self._read_node(record, line, node)
 
     def rename(self, title: str) -> None:
         """Give the session a title, if it is a new one."""
         if title != self.transcript.title:
-            self.drafts.behind("session.renamed", {"title": title})
+            self.drafts.after("session.renamed", {"title": title})
 
     def attach(self, type_: str, data: dict[str, Json], key: str, line: Node | None) -> None:
         """Keep a file that lies beside the transcript, with the line that names it."""
-        self.drafts.behind(type_, data, of=line.version if line else START, key=key)
+        self.drafts.after(type_, data, of=line.version if line else START, key=key)
 
     def _rename(self) -> None:
         if self.transcript.named is not None:
             self.rename(self.transcript.named)
 
-    def _read_node(self, record: Record, key: str, line: Line, node: Node) -> None:
+    def _read_node(self, record: Record, line: Line, node: Node) -> None:
         self._follow(node)
         self._ask(node, line)
         parts = lines.split(line, node)
         boundary = self._anchor_of(node) if node.summary else None
         if boundary is not None and boundary.is_boundary:
-            self._read_summary(record, key, parts, node, boundary)
+            self._read_summary(record, parts, node, boundary)
             return
-        self.drafts.line(record, key, parts, node)
+        self.drafts.line(record, parts, node)
         if node.subtype == "microcompact_boundary":
             clear_results(self.drafts, line)
 
-    def _read_summary(
-        self, record: Record, key: str, parts: lines.Split, node: Node, boundary: Node
-    ) -> None:
+    def _read_summary(self, record: Record, parts: lines.Split, node: Node, boundary: Node) -> None:
         """A summary; one that covers nothing (a copy begins at its boundary) is a message."""
         ranges = covered(self.transcript, boundary)
         if not ranges:
-            self.drafts.line(record, key, parts, node)
+            self.drafts.line(record, parts, node)
             return
         take_snapshot(self.drafts)
         parts = lines.as_summary(parts, [list(part) for part in ranges])
-        self.drafts.line(record, key, parts, node)
+        self.drafts.line(record, parts, node)
         show_summary(self.drafts, node, boundary, ranges)
 
     # -- where a line hangs ------------------------------------------------------------------

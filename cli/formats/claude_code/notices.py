@@ -9,7 +9,7 @@ from foldlog.cli.formats.report import LineNote
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from foldlog.cli.formats.claude_code.records import Record
+    from foldlog.cli.formats.jsonl_source import Record
 
 
 def notices_of(records: Sequence[Record]) -> Iterator[LineNote]:

@@ -5,65 +5,76 @@
 <slug>/agent-<id>.jsonl                             a subagent's, of version 2.0
 <slug>/<session>/tool-results/*                     results too big for the transcript
 <slug>/<session>/custom-title.json                  the title a person chose
-…/agent-acompact-*.jsonl, …/journal.jsonl           the program's own notes: no sessions
+…/agent-acompact-*.jsonl, …/journal.jsonl           the program's own notes: not sessions
 """
 
 from __future__ import annotations
 
-import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from foldlog.cli.formats.claude_code.records import NESTING, Reading, Record, read
-from foldlog.eventstore.codec import dumps, is_deep, loads
+from foldlog.cli.formats.jsonl_source import NESTING, Reading, records_of
+from foldlog.cli.formats.jsonl_source import read as read_lines
+from foldlog.cli.formats.protocols import Source
+from foldlog.cli.formats.source_files import SourceFiles, existing, home, is_inside
+from foldlog.eventstore.codec import is_deep, loads
 from foldlog.eventstore.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from foldlog.eventstore.events import Json
 
-LINE_TYPES = frozenset(
-    [
-        *("user", "assistant", "system", "attachment", "progress"),
-        *("summary", "custom-title", "ai-title", "agent-name", "last-prompt"),
-        *("mode", "permission-mode", "file-history-snapshot", "queue-operation", "pr-link"),
-        *("cost-state", "tools-used", "atis-latch", "frame-link"),
-        *("api-request", "api-request-blob", "api-request-shape"),
-    ]
-)
-"""The types of lines seen in versions 1.0.0 to 2.1.332."""
+TREE_TYPES = frozenset(["user", "assistant", "system", "attachment", "progress"])
+"""The types of lines that form the tree: each has a ``uuid``."""
+
+OTHER_TYPES = {
+    "summary": "leafUuid",
+    "custom-title": "customTitle",
+    "ai-title": "aiTitle",
+    "agent-name": "agentName",
+    "last-prompt": "leafUuid",
+    "mode": "mode",
+    "permission-mode": "permissionMode",
+    "file-history-snapshot": "messageId",
+    "queue-operation": "operation",
+    "pr-link": "prUrl",
+    "cost-state": "sessionId",
+    "tools-used": "sessionId",
+    "atis-latch": "sessionId",
+    "frame-link": "sessionId",
+    "api-request": "sessionId",
+    "api-request-blob": "hash",
+    "api-request-shape": "shapeHash",
+}
+"""The other types of lines seen in versions 1.0.0 to 2.1.332, and a key that each of them has."""
+
+FOREIGN_KEYS = ("provenance", "systemPayload", "payload", "data")
+"""Keys of lines that look like this program's and are another's: Qwen's, Codex's, Copilot's."""
 
 NO_SESSIONS = ("agent-acompact-", "agent-afork")
 """Names of transcripts that the program keeps for itself: the summarizer's, a fork's."""
 
-DETECT_BYTES = 1 << 16
+JOURNAL = "journal.jsonl"
+"""What a workflow keeps beside the transcripts of its subagents."""
+
+IDENTITY = frozenset({"uuid", "sessionId", "leafUuid", "messageId"})
+"""Every record has a type and one of these; the objects inside it do not."""
 
 _TIME = re.compile(rb'"timestamp":\s*"([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Transcript(Source):
     """A file to import.
 
     Attributes:
-        path: The file.
-        owner: For a subagent's: the session in whose folder it stands.
-        skip: Why it is no session; None when it is one.
-        name: What it is called where that is not its path.
+        owner: For a subagent's file: the session in whose folder it is.
     """
 
-    path: Path
     owner: str | None = None
-    skip: str | None = None
-    name: str | None = None
-
-    @property
-    def file(self) -> str:
-        """What it is called."""
-        return self.name or str(self.path)
 
     @property
     def is_named_agent(self) -> bool:
@@ -76,89 +87,95 @@ class Source:
         return self.path.with_suffix("")
 
 
+def transcript_of(source: Source) -> Transcript:
+    """Return what ``find`` would say of a file that was named together with its format."""
+    if isinstance(source, Transcript):
+        return source
+    return replace(_classified(source.path), name=source.name, skip=None)
+
+
 def default_locations() -> list[Path]:
-    """The folder with the projects, if there is one."""
-    from pathlib import Path
-
-    home = os.environ.get("CLAUDE_CONFIG_DIR")
-    projects = (Path(home) if home else Path.home() / ".claude") / "projects"
-    return [projects] if projects.is_dir() else []
+    """Return the folder with the projects, if there is one."""
+    return existing(home("CLAUDE_CONFIG_DIR", ".claude") / "projects")
 
 
-def detect(path: Path) -> bool:
-    """Whether a file is a transcript, or a folder holds one."""
-    if path.is_dir():
-        return any(_is_transcript(file, _head(file)) for file in _files_in(path))
-    return path.suffix in (".jsonl", ".json") and _is_transcript(path, _head(path))
+def find(files: SourceFiles) -> list[Transcript]:
+    """Return the transcripts among these files, sessions before their subagents and their copies.
 
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(DETECT_BYTES)
-
-
-def _is_transcript(path: Path, content: bytes) -> bool:
-    """Whether a file that begins like this is a transcript."""
-    if not content.strip(b"\0\r\n\t ") and path.suffix == ".jsonl":
-        return True  # a session that has not begun
-    if path.suffix == ".json":
-        return b'"loglines"' in content
-    return _has_known_lines(content)
-
-
-def _has_known_lines(content: bytes) -> bool:
-    """Whether a line there is of a known type. The first line may be longer than what was read."""
-    types = (r.value.get("type") for r in read(content).records if r.value is not None)
-    if any(isinstance(kind, str) and kind in LINE_TYPES for kind in types):
-        return True
-    return len(content) == DETECT_BYTES and b'"sessionId"' in content.partition(b"\n")[0]
-
-
-def find(path: Path, name: str | None = None) -> list[Source]:
-    """The transcripts at a path: sessions before their subagents and their copies.
-
-    A file that is named itself is imported whatever it is; in a folder, files that are no sessions
-    are passed over. With a session's file come the subagents from its folder.
+    With a session's file that is named by itself come the subagents from its folder.
     """
-    if not path.is_dir():
-        named = Source(path, _owner(path), name=name)
-        return [named, *_found_in(named.folder)]
-    return _found_in(path)
+    found = _found_in(files)
+    if files.root.is_dir() or not found:
+        return found
+    (named,) = found
+    named = replace(named, name=files.name, skip=None)
+    return [named, *(_found_in(SourceFiles(named.folder)) if named.folder.is_dir() else [])]
 
 
-def _found_in(folder: Path) -> list[Source]:
-    """The transcripts in a folder. What a copy was made from began before it, or with it."""
-    heads = ((file, _head(file)) for file in _files_in(folder))
-    found = [
-        ((file.name.startswith("agent-"), b'"forkedFrom"' in head, _began(head)), file)
-        for file, head in heads
-        if _is_transcript(file, head)
-    ]
-    return [_classified(file) for _, file in sorted(found)]
+def _found_in(files: SourceFiles) -> list[Transcript]:
+    """Return the transcripts, each after those that it may be a copy of: they began before it."""
+    found = []
+    for file in files.named("*.jsonl", "*.json"):
+        if _is_transcript(files, file):
+            head = files.head(file).content
+            is_agent, is_copy = file.name.startswith("agent-"), b'"forkedFrom"' in head
+            found.append((is_agent, is_copy, _began(head), file))
+    return [_classified(file) for *_, file in sorted(found)]
+
+
+def _is_transcript(files: SourceFiles, path: Path) -> bool:
+    """Return whether a file begins like a transcript."""
+    head = files.head(path)
+    if path.suffix == ".json":
+        return b'"loglines"' in head.content
+    if head.is_whole and head.problem is None and not head.content.strip(b"\0\r\n\t "):
+        return True  # a session that has not begun
+    return any(is_line(line) for line in head.lines) or _is_journal(path, head.lines)
+
+
+def _is_journal(path: Path, lines: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether a file is the journal of a workflow, which is no session."""
+    return path.name == JOURNAL and _owner(path) is not None and any("type" in x for x in lines)
+
+
+def is_line(line: Mapping[str, Any]) -> bool:
+    """Return whether an object is a line of this program, by its type and what goes with it."""
+    kind = line.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind in OTHER_TYPES:
+        return OTHER_TYPES[kind] in line
+    if kind not in TREE_TYPES or not isinstance(line.get("uuid"), str):
+        return False
+    if kind in ("user", "assistant"):
+        message = line.get("message")
+        return isinstance(message, dict) and "content" in message
+    return kind == "progress" or not any(key in line for key in FOREIGN_KEYS)
+
+
+def is_record(value: Mapping[str, Json]) -> bool:
+    """Return whether an object is a record, and not one that is inside a record."""
+    return "type" in value and not IDENTITY.isdisjoint(value)
 
 
 def _began(content: bytes) -> bytes:
-    """The first time that a file tells."""
+    """Return the first time in the beginning of a file."""
     found = _TIME.search(content)
     return found[1] if found else b""
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
-    for pattern in ("*.jsonl", "*.json"):
-        yield from sorted(file for file in folder.rglob(pattern) if file.is_file())
-
-
-def _classified(path: Path) -> Source:
+def _classified(path: Path) -> Transcript:
     skip = None
     if path.name.startswith(NO_SESSIONS):
         skip = "no session: the program's own transcript"
-    elif path.name == "journal.jsonl":
+    elif path.name == JOURNAL:
         skip = "no session: the journal of a workflow"
-    return Source(path, _owner(path), skip)
+    parts = (path.with_suffix(""), path.with_suffix(".meta.json"))
+    return Transcript(path, skip=skip, parts=parts, owner=_owner(path))
 
 
 def _owner(path: Path) -> str | None:
-    """The session in whose ``subagents`` folder a file stands."""
+    """Return the session in whose ``subagents`` folder a file is."""
     parts = path.parts
     if "subagents" not in parts:
         return None
@@ -169,50 +186,52 @@ def _owner(path: Path) -> str | None:
 def records(path: Path) -> Reading:
     """Read a file: JSON Lines, or the ``{"loglines": […]}`` of a session on the web."""
     content = path.read_bytes()
-    if path.suffix == ".json":
-        document = _document(path, content)
-        lines = document.get("loglines") if isinstance(document, dict) else None
-        return Reading(list(_chained(lines if isinstance(lines, list) else [])), False)
-    return read(content)
+    if path.suffix != ".json":
+        return read_lines(content, is_record)
+    document = _document(path, content)
+    lines = document.get("loglines") if isinstance(document, dict) else None
+    return Reading(records_of(lines if isinstance(lines, list) else []), False)
 
 
 def _document(path: Path, content: bytes) -> Json:
     try:
         document = loads(content)
     except ValueError as error:
-        raise SourceError(f"{path} is no JSON: {error}. Is it whole?") from error
+        raise SourceError(f"{path} is not JSON: {error}. Is it complete?") from error
     if is_deep(document, NESTING):
         raise SourceError(f"{path} is nested too deeply: more than {NESTING} levels.")
     return document
 
 
-def _chained(lines: list[Json]) -> Iterator[Record]:
-    for number, line in enumerate(lines, 1):
-        value = line if isinstance(line, dict) else None
-        reason = None if value is not None else "no JSON object"
-        yield Record(number, 0, dumps(line), value, reason)
-
-
 def meta_of(path: Path) -> dict[str, Json]:
-    """The ``.meta.json`` beside a subagent's transcript; empty without one."""
-    return _object(path.with_suffix(".meta.json"))
+    """Return the ``.meta.json`` beside a subagent's transcript; empty without one."""
+    return _object(path.with_suffix(".meta.json"), path.parent)
 
 
-def title_of(source: Source) -> str | None:
-    """The title in the ``custom-title.json`` of a session's folder."""
-    title = _object(source.folder / "custom-title.json").get("customTitle")
+def title_of(source: Transcript) -> str | None:
+    """Return the title in the ``custom-title.json`` of a session's folder."""
+    title = _object(source.folder / "custom-title.json", source.folder).get("customTitle")
     return title if isinstance(title, str) and title else None
 
 
-def tool_results(source: Source) -> list[Path]:
-    """The results that are too big for the transcript, each in a file of its own."""
+def tool_results(source: Transcript) -> Iterator[Path]:
+    """Return the results that are too big for the transcript, each in a file of its own.
+
+    Links may lead out of the session's folder: ``is_own`` says so.
+    """
     folder = source.folder / "tool-results"
-    return sorted(file for file in folder.iterdir() if file.is_file()) if folder.is_dir() else []
+    if folder.is_dir():
+        yield from sorted(file for file in folder.iterdir() if file.is_file())
 
 
-def _object(path: Path) -> dict[str, Json]:
+def is_own(source: Transcript, file: Path) -> bool:
+    """Return whether a file is inside the session's folder, where its links lead."""
+    return is_inside(file, source.folder.resolve())
+
+
+def _object(path: Path, folder: Path) -> dict[str, Json]:
     try:
-        value = loads(path.read_bytes())
+        value = loads(path.read_bytes()) if is_inside(path, folder.resolve()) else {}
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

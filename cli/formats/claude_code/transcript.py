@@ -51,7 +51,6 @@ class Transcript:
         version: The last version so far.
         nodes: The tree's lines in the order of the log; a uuid may be there twice.
         tip: The line that the head stands at.
-        keys: The keys of the lines that are recorded.
         answered: The message ids of the replies so far.
         requests: What ``api-request`` lines say, by their id.
         asked: The versions of what goes with a reply that begins: its request and its settings.
@@ -71,7 +70,6 @@ class Transcript:
         self.title: str | None = None
         self.named: str | None = None
         self._rank = -1
-        self.keys: set[str] = set()
         self.answered: set[str] = set()
         self.requests: dict[str, dict[str, Any]] = {}
         self.asked: set[int] = set()
@@ -95,8 +93,6 @@ class Transcript:
         if "source" in event.meta and "of" not in event.meta and event.type != "source.unreadable":
             line = lines.join(event.type, event.data, event.meta.get("line"))
             node = self.node_of(line)
-        if event.key is not None:
-            self.keys.add(event.key)
         self.take(event.type, event.data, node)
 
     def node_of(self, line: dict[str, Any]) -> Node | None:

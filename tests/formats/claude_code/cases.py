@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from foldlog.cli.formats import ImportReport, export_lines, import_path
-from foldlog.cli.formats.claude_code.records import Record
-from foldlog.cli.formats.claude_code.sources import records
+from foldlog.cli.formats import ImportReport, export_lines, import_path, jsonl_source
+from foldlog.cli.formats.claude_code.sources import is_record, records
+from foldlog.cli.formats.jsonl_source import Reading, Record
 from foldlog.eventstore import Event, EventStore
 from foldlog.projections.render.render import render
 from foldlog.projections.view.open import open_view
@@ -67,6 +67,11 @@ def events(path: Path, *types: str) -> list[Event]:
 def request(store: EventStore, session: str, version: int | None = None, **options: Any) -> Any:
     """The view of a session as a request, open calls closed."""
     return render(open_view(store, session, version), open="recover", **options)
+
+
+def read(content: bytes) -> Reading:
+    """The records of a transcript's bytes."""
+    return jsonl_source.read(content, is_record)
 
 
 def lines_of(path: Path) -> list[Record]:

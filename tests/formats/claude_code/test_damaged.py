@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from foldlog.cli.formats.claude_code.exporting import is_line
-from foldlog.cli.formats.claude_code.records import read
 from foldlog.cli.formats.claude_code.resume import resume, turns
 from foldlog.cli.formats.claude_code.transcript import Transcript
 from foldlog.eventstore import EventStore
@@ -20,6 +19,7 @@ from tests.formats.claude_code.cases import (
     PROBES,
     exported,
     lines_of,
+    read,
     report_of,
     request,
     said,

@@ -41,7 +41,7 @@ class TestDetection:
     @pytest.mark.parametrize(
         "line",
         [
-            {"type": "user", "uuid": "1", "message": {}},
+            {"type": "user", "uuid": "1", "message": {"role": "user", "content": "x"}},
             {"type": "file-history-snapshot", "messageId": "1"},
             {"type": "summary", "summary": "x", "leafUuid": "1"},
         ],
@@ -58,15 +58,15 @@ class TestDetection:
         assert store.sessions() == []
 
     def test_a_first_line_may_be_long(self, tmp_path: Path) -> None:
-        line = {"sessionId": "s", "type": "user", "message": {"content": "x" * 200_000}}
+        line = {"message": {"content": "x" * 200_000}, "type": "user", "uuid": "1"}
         assert detect(write(tmp_path / "x.jsonl", line)) == "claude-code"
 
     def test_other_files_are_of_no_known_format(self, store: EventStore, tmp_path: Path) -> None:
-        with pytest.raises(SourceError, match=r"x\.jsonl is of no known format"):
+        with pytest.raises(SourceError, match=r"x\.jsonl is of unknown format"):
             detect(write(tmp_path / "x.jsonl", {"type": "response_item", "payload": {}}))
-        with pytest.raises(SourceError, match="is not there"):
+        with pytest.raises(SourceError, match="does not exist"):
             list(import_path(store, tmp_path / "y.jsonl"))
-        with pytest.raises(SourceError, match="no format that foldlog reads"):
+        with pytest.raises(SourceError, match="unknown import format 'word'; choose from claude"):
             list(import_path(store, tmp_path, format="word"))
 
     def test_in_a_folder_other_files_are_passed_over(
@@ -75,7 +75,11 @@ class TestDetection:
         write(tmp_path / "codex.jsonl", {"type": "response_item"})
         write(tmp_path / "notes.json", {"a": 1})
         write(tmp_path / "s.jsonl", {"type": "mode", "mode": "normal"})
-        assert [report.session for report in import_path(store, tmp_path)] == ["s"]
+        read, *passed = import_path(store, tmp_path)
+        assert (read.session, read.format) == ("s", "claude-code")
+        assert [Path(report.file).name for report in passed] == ["codex.jsonl", "notes.json"]
+        assert all("its format is none of" in report.notices[0].reason for report in passed)
+        assert all(report.format == "unknown" and not report.rejected for report in passed)
 
     def test_the_default_place_is_the_programs_own(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -173,7 +177,7 @@ class TestSubagents:
     ) -> None:
         source = next(CLAUDE.rglob("agent-acompact-*.jsonl"))
         shutil.copy(source, tmp_path)
-        write(tmp_path / "journal.jsonl", {"type": "user", "key": "v2"})
+        write(tmp_path / "s/subagents/journal.jsonl", {"type": "started", "key": "v2"})
         reports = list(import_path(store, tmp_path))
         assert [report.session for report in reports] == [None, None]
         assert all("no session" in report.notices[0].reason for report in reports)

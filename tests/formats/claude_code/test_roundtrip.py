@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from foldlog.cli.formats import import_path
-from foldlog.cli.formats.claude_code.records import read
 from foldlog.eventstore import EventStore
 from foldlog.projections.render.api_rules import check
 from foldlog.projections.render.render import render
@@ -24,6 +23,7 @@ from tests.formats.claude_code.cases import (
     imported,
     lines_of,
     name,
+    read,
     report_of,
     request,
     said,

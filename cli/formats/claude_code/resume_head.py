@@ -37,7 +37,7 @@ def settle(drafts: Drafts) -> None:
         return
     for version in _places_to_go(transcript, wanted):
         if turns(transcript.seen(version)) == turns(wanted):
-            drafts.behind("head.moved", {"to": version})
+            drafts.after("head.moved", {"to": version})
             return
     _go_along(drafts, wanted)
 
@@ -51,7 +51,7 @@ def _show_cleared_again(drafts: Drafts) -> None:
     ]
     if edits:
         reason = "a resume shows the results again"
-        drafts.behind("view.edited", {"rule": MICROCOMPACT, "reason": reason, "edits": edits})
+        drafts.after("view.edited", {"rule": MICROCOMPACT, "reason": reason, "edits": edits})
 
 
 def _places_to_go(transcript: Transcript, wanted: list[Node]) -> list[int]:
@@ -70,7 +70,7 @@ def _go_along(drafts: Drafts, wanted: list[Node]) -> None:
     base, rest = _base(transcript, wanted)
     versions = [version for node in rest for version in _with_what_asked(transcript, node)]
     path = _path(transcript, base, versions)
-    drafts.behind("head.moved", {"to": path[-1][1], "path": [list(part) for part in path]})
+    drafts.after("head.moved", {"to": path[-1][1], "path": [list(part) for part in path]})
     _show_summaries_in_place(drafts, rest)
 
 
@@ -116,4 +116,4 @@ def _show_summaries_in_place(drafts: Drafts, nodes: Iterable[Node]) -> None:
     ]
     if edits:
         data = {"rule": "claude-code/resume", "reason": "the summary without what it covered"}
-        drafts.behind("view.edited", {**data, "edits": edits})
+        drafts.after("view.edited", {**data, "edits": edits})

@@ -1,4 +1,4 @@
-"""Reading lines: what a file may suffer, and nothing is lost of it."""
+"""Reading lines: whatever happens to a file, nothing of it is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foldlog.cli.formats.claude_code.records import read
+from tests.formats.claude_code.cases import read
 
 ONE = b'{"type":"user","uuid":"1","text":"one"}'
 TWO = b'{"type":"user","uuid":"2","text":"two"}'

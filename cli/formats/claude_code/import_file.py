@@ -1,0 +1,177 @@
+"""One file: its lines go into the session of its name, those of sidechains into child sessions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from foldlog.cli.formats.claude_code import relations, sidecars, sources
+from foldlog.cli.formats.claude_code.importing import LineImporter
+from foldlog.cli.formats.claude_code.notices import notices_of
+from foldlog.cli.formats.claude_code.relations import Relations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foldlog.cli.formats.claude_code.relations import Task
+    from foldlog.cli.formats.import_run import ImportRun
+    from foldlog.cli.formats.jsonl_source import Record
+    from foldlog.cli.formats.protocols import Source
+    from foldlog.cli.formats.report import ImportReport
+    from foldlog.eventstore.events import Json
+
+_ID = re.compile(r"[\w-]{1,100}", re.ASCII)
+
+
+class FileImport:
+    """The import of one file.
+
+    Args:
+        run: The import that it is part of.
+        source: The file.
+    """
+
+    def __init__(self, run: ImportRun, source: Source) -> None:
+        self.run = run
+        self.source = sources.transcript_of(source)
+        self.file = source.file
+        self.reading = sources.records(source.path)
+        self.records: Sequence[Record] = self.reading.records
+        self.is_agent = self.source.is_named_agent
+        self.main: LineImporter | None = None
+        self._relations = run.shared(Relations)
+        self._children: dict[str, LineImporter] = {}
+        self._chains: dict[str, str] = {}
+        self._tasks: list[Task] = []
+
+    def report(self) -> ImportReport:
+        """Import the file."""
+        if not self.records:
+            return self.run.report(self.source, reading=self.reading)
+        session = self._session()
+        self.is_agent = self.is_agent or self._is_agent(session)
+        self.main = self._importer(session, is_agent=self.is_agent)
+        for record in self.run.each(self.source, self.records):
+            self._read(record)
+        notices = [
+            *notices_of(self.records),
+            *sidecars.record(self.source, self.records, self.main),
+        ]
+        importers = [self.main, *self._children.values()]
+        for importer in importers:
+            importer.finish()
+        self._relations.remember(self.main.session, self.records)
+        logs = [importer.log for importer in importers]
+        return self.run.report(self.source, *logs, reading=self.reading, notices=notices)
+
+    def _read(self, record: Record) -> None:
+        """Read a record into the session that it belongs to."""
+        assert self.main is not None
+        line = record.value
+        if line is None or self.is_agent or not line.get("isSidechain"):
+            if line is not None:
+                self._tasks += relations.tasks_in(line)
+            self.main.read(record, self._start)
+        else:
+            child = self._child(line)
+            child.read(record, lambda: self._child_start(record))
+
+    # -- the session of the file -------------------------------------------------------------
+
+    def _session(self) -> str:
+        """Return the id of the file's session: its name, if no other file has taken that."""
+        return self.run.name_for(self.source.path.stem, self.file, self._first)
+
+    def _is_agent(self, session: str) -> bool:
+        """Return whether the lines are a subagent's, whatever the file is called.
+
+        What was found when the file was first read counts: a growing file stays what it is.
+        """
+        origin = self.run.origin(session)
+        return _all_sidechain(self.records) if origin is None else bool(origin.get("agent"))
+
+    @property
+    def _first(self) -> str:
+        """The digest of the first record: a file that was moved or copied is known by it."""
+        return self.records[0].digest
+
+    def _importer(self, session: str, *, is_agent: bool) -> LineImporter:
+        return LineImporter(self.run, session, self.source, is_agent=is_agent)
+
+    def _start(self) -> dict[str, Json]:
+        meta = sources.meta_of(self.source.path) if self.is_agent else {}
+        return {
+            "title": meta.get("description"),
+            "cwd": _first_text(self.records, "cwd"),
+            "origin": {**self._origin(), "first": self._first, **self._agent(meta)},
+            "parent": self._parent(meta),
+        }
+
+    def _agent(self, meta: dict[str, Json]) -> dict[str, Json]:
+        if not self.is_agent:
+            return {}
+        return {"agent": True, "agent_type": meta.get("agentType")}
+
+    def _parent(self, meta: dict[str, Json]) -> dict[str, Json] | None:
+        assert self.main is not None
+        if self.is_agent:
+            return self._relations.spawned_by(self.source.owner, self.records, meta)
+        return self._relations.copied_from(self.records, self.main.session)
+
+    def _origin(self) -> dict[str, Json]:
+        return {
+            "harness": "claude-code",
+            "importer": "foldlog",
+            "file": self.file,
+            "version": _first_text(self.records, "version"),
+        }
+
+    # -- sidechains --------------------------------------------------------------------------
+
+    def _child(self, line: dict[str, Json]) -> LineImporter:
+        """Return the child session of a sidechain's line: by its agent, else by its root."""
+        uuid, parent, agent = str(line.get("uuid")), line.get("parentUuid"), line.get("agentId")
+        name = f"agent-{agent}" if _is_id(agent) else self._chains.get(str(parent))
+        if name is None:
+            name = f"agent-{uuid[:8] if _is_id(uuid) else self._first[:8]}"
+        self._chains[uuid] = name
+        if name not in self._children:
+            self._children[name] = self._importer(self._child_session(name), is_agent=True)
+        return self._children[name]
+
+    def _child_session(self, name: str) -> str:
+        origin = self.run.origin(name)
+        if origin is None or origin.get("file") == self.file:
+            return name
+        return f"{name}-{self._first[:8]}"
+
+    def _child_start(self, record: Record) -> dict[str, Json]:
+        assert self.main is not None
+        task = relations.task_of(self._tasks, [record], None)
+        spawned = self.main.transcript.find(task.uuid) if task else None
+        parent: dict[str, Json] = {"session": self.main.session, "kind": "subagent"}
+        if task is not None and spawned is not None:
+            parent |= {"version": spawned.version, "tool_use_id": task.id}
+        return {
+            "title": None,
+            "cwd": record.value.get("cwd") if record.value else None,
+            "origin": {**self._origin(), "inline": True},
+            "parent": parent,
+        }
+
+
+def _is_id(name: Json) -> bool:
+    """Return whether a session can be called so."""
+    return isinstance(name, str) and _ID.fullmatch(name) is not None
+
+
+def _all_sidechain(records: Sequence[Record]) -> bool:
+    """Return whether the lines are a subagent's, whatever the file is called."""
+    lines = (record.value or {} for record in records)
+    marks = [line.get("isSidechain") for line in lines if line.get("type") in ("user", "assistant")]
+    return bool(marks) and all(marks)
+
+
+def _first_text(records: Sequence[Record], key: str) -> str | None:
+    values = (record.value.get(key) for record in records if record.value)
+    return next((value for value in values if isinstance(value, str)), None)

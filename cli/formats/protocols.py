@@ -1,0 +1,97 @@
+"""What a format offers: an importer, an exporter, or both.
+
+A format is a module or an object with the functions of one of these protocols. docs/formats.md
+shows a whole importer in forty lines; ``foldlog.cli.formats.testing`` has the tests that every
+importer passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from foldlog.cli.formats.import_run import ImportRun
+    from foldlog.cli.formats.report import ImportReport
+    from foldlog.cli.formats.source_files import SourceFiles
+    from foldlog.eventstore import EventStore
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is imported in one go: a transcript, a database, or a folder that holds one session.
+
+    An importer may use a subclass that says more.
+
+    Attributes:
+        path: The file or folder.
+        name: What it is called where that is not its path (``-`` for stdin).
+        skip: Why it is passed over; None when it is imported.
+        parts: Further files and folders that belong to it. ``--watch`` looks at them, and they are
+            not reported as passed over.
+    """
+
+    path: Path
+    name: str | None = None
+    skip: str | None = None
+    parts: tuple[Path, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The name that reports and ``meta.source`` give it."""
+        return self.name or str(self.path)
+
+
+@runtime_checkable
+class Importer(Protocol):
+    """Reads the sessions that another program keeps on disk."""
+
+    def find(self, files: SourceFiles) -> Iterable[Source]:
+        """Return the sources among these files that this program wrote, in the order of import.
+
+        Parents come before their children. This is also how a format is detected: a file counts by
+        more than one trait of its content, since ``{"type": "user"}`` is in everybody's files. It
+        must not raise because of what a file holds.
+        """
+
+    def import_source(self, source: Source, run: ImportRun) -> Iterable[ImportReport]:
+        """Import one source and return a report for each file, or each session of a database.
+
+        It is called again from the start where somebody else appends to one of its sessions
+        meanwhile, so it does nothing but read the source and write to ``run.session(…)``.
+        """
+
+    def default_locations(self) -> Iterable[Path]:
+        """Return the files and folders where the program keeps its sessions, if they exist."""
+
+
+@runtime_checkable
+class Exporter(Protocol):
+    """Writes a session as another program, or a person, reads it."""
+
+    def export_lines(
+        self, store: EventStore, session: str, until: int | None = None
+    ) -> Iterator[bytes]:
+        """Return the content in pieces (each a line with its newline, where there are lines).
+
+        Args:
+            store: The store that holds the session.
+            session: The id of the session.
+            until: Only what was recorded up to this version; None: all of it.
+        """
+
+
+@runtime_checkable
+class FolderExporter(Protocol):
+    """Writes a session as several files; an exporter may offer this as well, or only this."""
+
+    def export_files(
+        self, store: EventStore, session: str, until: int | None = None
+    ) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """Return (relative path with ``/``, content in pieces) of each file.
+
+        ``foldlog export -o FOLDER/`` calls it; the paths must not lead out of that folder.
+        """

@@ -1,0 +1,136 @@
+"""Which formats there are: those of this package, and those that other packages bring.
+
+A package registers a format as an entry point of the group ``foldlog.formats``; its name is that on
+the command line, its value a module or an object with the functions of an importer, an exporter or
+both. Formats are loaded when they are used, so that a command which imports nothing pays nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar, cast
+
+from foldlog.cli.formats.protocols import Exporter, FolderExporter, Importer
+from foldlog.eventstore.errors import SourceError
+
+Offered = TypeVar("Offered")
+
+GROUP = "foldlog.formats"
+"""The group of entry points that other packages register formats in."""
+
+PACKAGE = "foldlog.cli.formats"
+
+BUILT_IN_IMPORTERS = {"claude-code": "claude_code"}
+"""The module of each importer in this package. Detection asks them in this order."""
+
+BUILT_IN_EXPORTERS = {"markdown": "markdown", "jsonl": "jsonl", "claude-code": "claude_code"}
+"""The module of each exporter in this package."""
+
+
+class Registry(Mapping[str, Offered], Generic[Offered]):
+    """Formats by name, in the order in which they are asked: those of this package first.
+
+    Looking up a name of this package loads nothing else; listing the names loads what other
+    packages registered, since only that says what a format offers.
+
+    Args:
+        kind: What the formats are, for errors.
+        built_in: The module of each format in this package.
+        offers: Whether an object from another package is one.
+    """
+
+    def __init__(self, kind: str, built_in: Mapping[str, str], offers: tuple[type, ...]) -> None:
+        self._kind = kind
+        self._built_in = built_in
+        self._offers = offers
+
+    def __getitem__(self, name: str) -> Offered:
+        if name in self._built_in:
+            return cast("Offered", import_module(f"{PACKAGE}.{self._built_in[name]}"))
+        return self._others()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._built_in
+        yield from self._others()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def load(self, name: str) -> Offered:
+        """Return the format of that name.
+
+        Raises:
+            SourceError: There is none, or it is broken; the error says why.
+        """
+        try:
+            return self[name]
+        except KeyError:
+            why = problems().get(name)
+        if why is not None:
+            raise SourceError(f"the {self._kind} {name!r} cannot be used: {why}.")
+        raise SourceError(f"unknown {self._kind} {name!r}; choose from {', '.join(self)}.")
+
+    def _others(self) -> dict[str, Offered]:
+        return {
+            name: cast("Offered", found)
+            for name, found in _plugins().items()
+            if name not in self._built_in and isinstance(found, self._offers)
+        }
+
+
+IMPORTERS: Registry[Importer] = Registry("import format", BUILT_IN_IMPORTERS, (Importer,))
+"""The formats that ``foldlog import`` reads."""
+
+EXPORTERS: Registry[Exporter | FolderExporter] = Registry(
+    "export format", BUILT_IN_EXPORTERS, (Exporter, FolderExporter)
+)
+"""The formats that ``foldlog export`` writes."""
+
+
+def problems() -> dict[str, str]:
+    """Return why formats of other packages cannot be used, by name."""
+    _plugins()
+    return dict(_problems())
+
+
+@cache
+def _problems() -> dict[str, str]:
+    return {}
+
+
+@cache
+def _plugins() -> dict[str, Any]:
+    """Load what other packages registered; what cannot be loaded is remembered with why."""
+    found: dict[str, Any] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            found[point.name] = _loaded(point, found)
+        except Exception as error:
+            _problems()[point.name] = _why(point, error)
+    return found
+
+
+def _loaded(point: EntryPoint, found: Mapping[str, Any]) -> Any:
+    if point.name in BUILT_IN_IMPORTERS or point.name in BUILT_IN_EXPORTERS:
+        raise ValueError("foldlog has a format of that name itself")
+    if point.name in found:
+        raise ValueError("another package registers the same name")
+    loaded = point.load()
+    if not isinstance(loaded, (Importer, Exporter, FolderExporter)):
+        raise TypeError("it has neither the functions of an importer nor those of an exporter")
+    return loaded
+
+
+def _why(point: EntryPoint, error: Exception) -> str:
+    owner = f" of the package {point.dist.name}" if point.dist else ""
+    text = " ".join(str(error).split()) or "no reason given"
+    return f"{point.value}{owner}: {type(error).__name__}: {text}"
+
+
+def reload() -> None:
+    """Forget which formats other packages bring: they are looked up again when they are needed."""
+    _plugins.cache_clear()
+    _problems.cache_clear()

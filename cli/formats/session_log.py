@@ -1,0 +1,220 @@
+"""One session on its way into the store: what is recorded already, and the drafts that wait."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from foldlog.eventstore.events import EventDraft
+from foldlog.projections.lineage import Moves, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from foldlog.cli.formats.jsonl_source import Record
+    from foldlog.eventstore import EventStore
+    from foldlog.eventstore.events import Event, Json
+
+BATCH_EVENTS = 4096
+"""The events of one transaction, at most: most files are one."""
+
+START = 1
+"""The version of ``session.started``."""
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+
+
+class SessionLog:
+    """One session that an import writes to. ``ImportRun.session`` makes it.
+
+    Everything written has a key that names it within the session. What is recorded under that key
+    already is not written again: an importer reads its source from the start each time and writes
+    all that it finds.
+
+    Args:
+        store: Where the session is kept.
+        session: The session's id.
+        file: The name of the source, for ``meta.source``.
+        dry_run: Record nothing.
+        follow: Called with each event that the store has of the session.
+        recorded: Called with the number of events of each transaction.
+
+    Attributes:
+        session: The session's id.
+        version: The version of the last event, waiting drafts included.
+    """
+
+    def __init__(
+        self,
+        store: EventStore,
+        session: str,
+        file: str,
+        *,
+        dry_run: bool = False,
+        follow: Callable[[Event], None] | None = None,
+        recorded: Callable[[str, int], None] | None = None,
+    ) -> None:
+        self.session = session
+        self.version = 0
+        self._store = store
+        self._file = file
+        self._dry_run = dry_run
+        self._count = recorded
+        self._keys: dict[str, int] = {}
+        self._waiting: list[EventDraft] = []
+        self._moves = Moves()
+        self._lines: set[int] = set()
+        if store.exists(session):
+            for event in store.read(session):
+                self._know(event.type, event.data, event.key, event.meta)
+                if follow is not None:
+                    follow(event)
+        self._recorded = self.version
+
+    @property
+    def is_new(self) -> bool:
+        """Nothing is known of the session yet."""
+        return self.version == 0
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether something was written under this key (without the session's id)."""
+        return f"{self.session}/{key}" in self._keys
+
+    def version_of(self, key: str) -> int | None:
+        """Return the version that holds what was written under a key."""
+        return self._keys.get(f"{self.session}/{key}")
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def start(self, *, occurred: str | None = None, **data: Json) -> None:
+        """Begin the session, unless it has begun: title, cwd, origin and parent, as known.
+
+        Args:
+            occurred: When it began, in ISO 8601.
+            data: The fields of ``session.started``; those that are None are recorded as such.
+        """
+        if self.is_new:
+            self.write("session.started", data, "start", occurred=occurred, of=START + 1)
+
+    def write(
+        self,
+        type: str,
+        data: dict[str, Json],
+        key: str | Record,
+        *,
+        occurred: str | None = None,
+        of: int | None = None,
+        line: dict[str, Json] | None = None,
+    ) -> int:
+        """Write an event, unless it is recorded already.
+
+        Args:
+            type: The event's type.
+            data: Its data.
+            key: What names it within the session: the record it comes from, or a text that is the
+                same in each import.
+            occurred: When it happened, in ISO 8601; anything else is left out.
+            of: The version of the line that it follows from, for an event that is not itself a line
+                of the source.
+            line: What an export needs to write the line again, and ``data`` does not have.
+
+        Returns:
+            The version of the event, recorded now or before.
+        """
+        name = key if isinstance(key, str) else key.key
+        known = self.version_of(name)
+        if known is not None:
+            return known
+        meta: dict[str, Json] = {} if isinstance(key, str) else {"source": self.source_of(key)}
+        if of is not None:
+            meta["of"] = of
+        if line is not None:
+            meta["line"] = line
+        if occurred is not None and _TIME.match(occurred):
+            meta["occurred"] = occurred
+        self.add(EventDraft(type, data, f"{self.session}/{name}", meta))
+        self.checkpoint()
+        return self.version
+
+    def unreadable(self, record: Record) -> int:
+        """Keep a record that could not be decoded, with the reason."""
+        text = record.raw.decode("utf-8", "surrogateescape")
+        return self.write("source.unreadable", {"text": text, "reason": record.reason}, record)
+
+    def show(self, versions: Sequence[int]) -> None:
+        """Bring the head to where the conversation is exactly these events, in this order.
+
+        For sources that are rewritten as a whole, or that take back what they said: write each
+        message under a key of its content and show those that the source has now. Show those that
+        are known first, and all of them when the new ones are written: then what is new hangs on
+        what it answers. Nothing is recorded where the head is there already, and what the source no
+        longer has stays in the log.
+
+        Args:
+            versions: What ``write`` returned for each, edits and settings included.
+        """
+        wanted = [version for version in versions if version != START]
+        if self._shown(set(wanted)) == wanted:
+            return
+        path = joined([(START, START), *((version, version) for version in wanted)])
+        to = path[-1][1]
+        data: dict[str, Json] = {"to": to, "path": [list(part) for part in path]}
+        self.add(EventDraft("head.moved", data, None, {"of": to}))
+
+    def _shown(self, wanted: set[int]) -> list[int]:
+        """Return the lines in the head's lineage, and what else is wanted there, in order."""
+        ranges = self._moves.lineage(self.version).ranges
+        versions = (version for first, last in ranges for version in range(first, last + 1))
+        return [version for version in versions if version in self._lines or version in wanted]
+
+    def rename(self, title: str, now: str | None) -> None:
+        """Give the session a title, if it is not the one that it has now."""
+        if title != now:
+            self.add(EventDraft("session.renamed", {"title": title}, None, {"of": START}))
+
+    def source_of(self, record: Record) -> dict[str, Json]:
+        """Return ``meta.source`` of a record."""
+        source: dict[str, Json] = {
+            "file": self._file,
+            "line": record.line,
+            "offset": record.offset,
+        }
+        return {**source, "touches": True} if record.touches else source
+
+    def add(self, draft: EventDraft) -> None:
+        """Let a draft wait, whatever its key: what ``write`` does after all checks."""
+        self._waiting.append(draft)
+        self._know(draft.type, draft.data, draft.key, draft.meta)
+
+    # -- recording ---------------------------------------------------------------------------
+
+    def checkpoint(self) -> None:
+        """Record what waits, if it is enough for a transaction of its own."""
+        if len(self._waiting) >= BATCH_EVENTS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Record the drafts that wait, all or none.
+
+        Raises:
+            VersionConflict: Somebody else appended to the session meanwhile.
+        """
+        drafts, self._waiting = self._waiting, []
+        if not drafts:
+            return
+        if not self._dry_run:
+            self._store.append(self.session, drafts, expected=self._recorded)
+        self._recorded = self.version
+        if self._count is not None:
+            self._count(self.session, len(drafts))
+
+    def _know(
+        self, type_: str, data: Mapping[str, Any], key: str | None, meta: Mapping[str, Any]
+    ) -> None:
+        self.version += 1
+        if key is not None:
+            self._keys[key] = self.version
+        if key is not None and "of" not in meta:
+            self._lines.add(self.version)
+        if type_ == "head.moved":
+            self._moves.add(self.version, data)
