@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.lineage import Moves, joined
+from foldlog.projections.view.lineage import Moves, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
