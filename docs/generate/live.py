@@ -67,4 +67,4 @@ async def main():
 asyncio.run(main())
 """
 """How the Claude Agent SDK is recorded. Its program takes 400 MB, so it is not installed to write
-this page; ``tests/live/test_agent_sdk.py`` runs the example where it is."""
+this page; ``tests/clients/test_agent_sdk.py`` runs the example where it is."""

@@ -22,6 +22,7 @@ from click.testing import CliRunner
 
 from foldlog import EventStore, Session
 from foldlog.cli.main import foldlog
+from foldlog.projections.explain.proof import has_diverged
 from foldlog.projections.render.digest import digest
 from tests.clients.exchanges import Exchange
 from tests.proxy.conftest import running
@@ -153,6 +154,25 @@ def wholes(exchanges: Iterable[Exchange]) -> Iterator[dict[str, Any]]:
         if one.status == 200:
             reply = {"role": "assistant", "content": one.answer["content"]}
             held[one.answer["id"]] = {**body, "messages": [*body["messages"], reply]}
+
+
+def misshown(store: EventStore, sent: Iterable[Sent]) -> list[str]:
+    """The requests that are not shown as they were sent, each with the first difference."""
+    found = ((one, _mistake(store, one)) for one in sent)
+    return [f"request:{one.number} of {one.session}: {text}" for one, text in found if text]
+
+
+def _mistake(store: EventStore, sent: Sent) -> str:
+    try:
+        return difference(shown(store, sent), asked(sent.body))
+    except AssertionError as error:
+        return str(error)
+
+
+def diverging(store: EventStore) -> list[int]:
+    """The versions of the requests that are recorded as something else than the view."""
+    requests = (event for event in store.events() if event.type == "request.sent")
+    return [event.version for event in requests if has_diverged(event)]
 
 
 def shown(store: EventStore, sent: Sent) -> dict[str, Any]:
