@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.view.lineage import Moves, joined
+from foldlog.projections.view.lineage import Moves, join_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -156,7 +156,7 @@ class SessionLog:
         wanted = [version for version in versions if version != START]
         if self._shown(set(wanted)) == wanted:
             return
-        path = joined([(START, START), *((version, version) for version in wanted)])
+        path = join_ranges([(START, START), *((version, version) for version in wanted)])
         to = path[-1][1]
         data: dict[str, Json] = {"to": to, "path": [list(part) for part in path]}
         self.add(EventDraft("head.moved", data, None, {"of": to}))
