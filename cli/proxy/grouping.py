@@ -6,7 +6,8 @@
 
 Conversations are known by digests of what was said, block by block, so that it does not matter how
 a harness cuts its messages. A reply counts by its calls, else by its text: what a harness leaves
-out of it (thinking, fields) makes no other conversation of it.
+out of it (thinking, fields) makes no other conversation of it. A message thread names the reply that
+it goes on from; what was said up to there is known by that.
 """
 
 from __future__ import annotations
@@ -94,6 +95,23 @@ class Conversations:
     def __init__(self) -> None:
         self._sessions: dict[bytes, str] = {}
         self._answered: set[bytes] = set()
+        self._replies: dict[str, bytes] = {}
+
+    def transcript(
+        self, messages: Sequence[Mapping[str, Any]], previous: str | None = None
+    ) -> Transcript:
+        """Read a list of messages.
+
+        Args:
+            messages: The list.
+            previous: The id of the reply that it goes on from, where the API holds all up to there
+                (a message thread).
+        """
+        return Transcript(messages, self._replies.get(previous or "", b""))
+
+    def knows(self, reply: str) -> bool:
+        """Return whether a reply with this id was recorded or remembered."""
+        return reply in self._replies
 
     def find(self, transcript: Transcript, *, again: bool = False) -> str | None:
         """The session whose conversation a list of messages goes on from; None for a new one.
@@ -119,11 +137,17 @@ class Conversations:
         if after:
             self._answered.add(transcript.last)
             self._sessions[after[-1]] = session
+            self._replies[str(reply.get("id"))] = after[-1]
 
-    def remember(self, session: str, transcript: Transcript) -> None:
-        """What was said in a session, as far as nobody else said the same."""
-        for digest in transcript.digests:
-            self._sessions.setdefault(digest, session)
+    def remember(self, session: str, messages: Iterable[Mapping[str, Any]]) -> None:
+        """Remember what was said in a session, as far as nobody else said the same."""
+        last = b""
+        for message in messages:
+            for digest in chain([message], last):
+                self._sessions.setdefault(digest, session)
+                last = digest
+            if isinstance(message.get("id"), str):
+                self._replies.setdefault(message["id"], last)
 
 
 class Transcript:
@@ -131,12 +155,17 @@ class Transcript:
 
     Attributes:
         digests: One for each thing that was said: of it and of all that was said before.
-        replied: Whether a reply of the assistant is in it.
+        replied: Whether a reply of the assistant is in it, or before it.
+
+    Args:
+        messages: The list.
+        before: The digest of what was said before it, where the list does not hold that.
     """
 
-    def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        self.digests = chain(messages)
-        self.replied = any(message.get("role") == "assistant" for message in messages)
+    def __init__(self, messages: Sequence[Mapping[str, Any]], before: bytes = b"") -> None:
+        self.digests = [*([before] if before else []), *chain(messages, before)]
+        spoken = any(message.get("role") == "assistant" for message in messages)
+        self.replied = spoken or bool(before)
 
     @property
     def last(self) -> bytes:

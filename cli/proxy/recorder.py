@@ -104,7 +104,7 @@ class Recorder:
         attempt = _number(headers.get(ATTEMPT))
         who = sender(headers, body)
         named = self._session or who.session
-        transcript = None if named else Transcript(body["messages"])
+        transcript = None if named else self._transcript(body)
         destination = (
             self._destination(who, transcript, again=attempt > 0)
             if transcript
@@ -134,19 +134,32 @@ class Recorder:
         known = self.conversations.find(transcript, again=again) or self._recalled(transcript)
         return Destination(known or new_session(), {**who.origin, "opening": transcript.opening})
 
+    def _transcript(self, body: Body) -> Transcript:
+        """Read the messages of a request, and what they go on from if the API holds that."""
+        from foldlog.projections.live.request import HarnessRequest
+
+        previous = HarnessRequest(body).previous_reply
+        if previous and not self.conversations.knows(previous):
+            self._recall(bool)
+        return self.conversations.transcript(body["messages"], previous)
+
     def _recalled(self, transcript: Transcript) -> str | None:
         """The session of an earlier run that a list goes on from."""
         if not transcript.replied:
             return None
+        self._recall(lambda opening: opening == transcript.opening)
+        return self.conversations.find(transcript)
+
+    def _recall(self, wanted: Callable[[str], bool]) -> None:
+        """Remember the newest sessions of earlier runs, by how they began."""
         known = (
             info.session
             for info in self._store.sessions()
-            if isinstance(info.origin, dict) and info.origin.get("opening") == transcript.opening
+            if isinstance(info.origin, dict) and wanted(info.origin.get("opening") or "")
         )
         for _, session in zip(range(RECALLED), known, strict=False):
             if session not in self._recordings:
-                self.conversations.remember(session, Transcript(self._messages(session)))
-        return self.conversations.find(transcript)
+                self.conversations.remember(session, self._messages(session))
 
     def _messages(self, session: str) -> list[dict[str, Any]]:
         """What the lineage of a session says, whatever is shown of it."""
@@ -295,7 +308,8 @@ def _message(type: str, data: Mapping[str, Any]) -> dict[str, Any]:
     if type == "tool.result":
         result = {"type": "tool_result", "tool_use_id": data.get("tool_use_id")}
         return {"role": "user", "content": [result]}
-    return {"role": type.removeprefix("message."), "content": data.get("content")}
+    said = {"role": type.removeprefix("message."), "content": data.get("content")}
+    return {**said, "id": data["id"]} if "id" in data else said
 
 
 def _number(text: str | None) -> int:

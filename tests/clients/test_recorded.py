@@ -25,7 +25,6 @@ DOORS = {"proxy": replay, "sdk": replay_through_the_sdk}
 FORM = "content is rendered in foldlog's order of keys, not in that of its source"
 BRANCH = "a compaction is taken for a branch, and request:K counts those of one branch"
 SIDE = "a title that is asked for first is taken for the conversation"
-THREAD = "the proxy does not find the conversation that a message thread goes on from"
 
 TO_COME = {
     "claude-agent-sdk-0.2.189/loop-proxy": SIDE,
@@ -50,7 +49,6 @@ TO_COME = {
     "langchain-anthropic-1.7.10/loop-sdk": FORM,
     "pydantic-ai-slim-2.68.0/loop-proxy": FORM,
     "pydantic-ai-slim-2.68.0/loop-sdk": FORM,
-    "typescript-1.14.0/runner-proxy": THREAD,
 }
 """What is not shown as it was sent yet, and why."""
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from foldlog import EventStore, Session
 from foldlog.cli.safe import is_plain
 from tests.proxy.conftest import Running
@@ -22,6 +24,7 @@ from tests.proxy.talk import (
 )
 from tests.server import Server, call, overloaded, reply
 from tests.server.talk import wire
+from tests.server.threads import BETA
 
 UUID = "9583bc64-b61e-4605-89e9-c74b5beb21d3"
 NEW_USER = json.dumps({"device_id": "d", "account_uuid": "", "session_id": UUID})
@@ -176,6 +179,37 @@ def test_a_conversation_is_known_after_a_restart(
     say(client(again), *said, user("And?"))
     assert len(sessions(again.store)) == 2
     assert sorted(info.messages for info in again.store.sessions()) == [2, 6]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_message_thread_is_the_conversation_that_it_goes_on_from(
+    proxied: Callable[..., Running], api: Server, restarts: bool
+) -> None:
+    """The API holds what was said; a request brings the id of a reply and what is new."""
+    api.script(*(reply(call("look", f"toolu_{n}")) for n in range(2)), *[reply("Done.")] * 2)
+    proxy = proxied(api.url)
+    replies = [threaded(proxy, user("Look."), {"type": "create"}) for _ in range(2)]
+    if restarts:
+        proxy.stop()
+        proxy = proxied(api.url)
+    for n in (1, 0):
+        found = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": f"Found {n}."}
+        thread = {"type": "continue", "previous_message_id": replies[n].id}
+        threaded(proxy, user([found]), thread)
+    assert len(sessions(proxy.store)) == 2
+    for session in sessions(proxy.store):
+        said = Session(proxy.store, session).render()["messages"]
+        assert [message["role"] for message in said] == ["user", "assistant"] * 2
+        asked, found = said[1]["content"][0]["id"], said[2]["content"][0]
+        assert found["tool_use_id"] == asked
+        assert found["content"] == f"Found {asked[-1]}."
+
+
+def threaded(proxy: Running, message: dict[str, Any], thread: dict[str, Any]) -> Any:
+    tools = [{"name": "look", "input_schema": {"type": "object"}}]
+    asked: dict[str, Any] = {"model": MODEL, "max_tokens": 1_000, "thread": thread, "betas": [BETA]}
+    more = {"tools": tools} if thread["type"] == "create" else {}
+    return client(proxy).beta.messages.create(messages=[message], **asked, **more)
 
 
 def test_one_session_for_everything(proxied: Callable[..., Running], api: Server) -> None:
