@@ -13,10 +13,13 @@ from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, writing
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session, open_view
+from foldlog.projections.compaction.errors import PolicyError
 from foldlog.projections.compaction.moment import Known
 from foldlog.projections.compaction.plan import Plan
-from foldlog.projections.compaction.policy import Policy, policy, presets, written
+from foldlog.projections.compaction.policy import PRESETS, Policy, policy, presets, written
 from foldlog.projections.compaction.prepare import Prepared
+from foldlog.projections.compaction.rules import RULES
+from foldlog.projections.summaries.registry import SUMMARIZERS
 from foldlog.projections.tasks.board import Task
 from foldlog.projections.tasks.task_board import PREFIX, TaskBoard, board_named_by, session_of
 
@@ -56,13 +59,25 @@ def policies_command(name: str | None, json: bool) -> None:
     NAME is a preset or a TOML file of your own, which is checked.
     """
     if name is None:
-        found = [policy(preset) for preset in presets()]
+        found = list(_presets())
         show(found, POLICY_COLUMNS, json=json, to_json=lambda one: dict(one.data))
     elif json:
         print_json([dict(policy(name).data)])
     else:
         policy(name)
         print_lines(one_line(line) for line in written(name).splitlines())
+
+
+def _presets() -> Iterator[Policy]:
+    """The presets; those of other packages that cannot be used are named on stderr."""
+    for name in presets():
+        try:
+            yield policy(name)
+        except PolicyError as problem:
+            note(f"The preset {name!r} cannot be used: {problem}")
+    for registry in (PRESETS, RULES, SUMMARIZERS):
+        for name in registry.problems():
+            note(registry.why_not(name).capitalize())
 
 
 @click.command()

@@ -9,14 +9,14 @@ from docs.generate.signatures import summary
 from foldlog.projections.compaction import policy
 from foldlog.projections.compaction import presets as names
 from foldlog.projections.compaction.policy import Settings, written
-from foldlog.projections.compaction.rules import KINDS
+from foldlog.projections.compaction.rules import RULES
 
 
 def rule_kinds() -> None:
     """Each kind of rule, what it does and its parameters; those without a default stand first."""
     rows = [
         (f"`{kind}`", summary(rule), ", ".join(map(_parameter, _ordered(fields(rule)))))
-        for kind, rule in KINDS.items()
+        for kind, rule in RULES.items()
     ]
     table(("rule", "what it does", "parameters"), *rows)
 

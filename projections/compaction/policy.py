@@ -12,8 +12,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,9 +20,10 @@ from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.errors import PolicyError
 from foldlog.projections.compaction.policy_fields import read_fields
 from foldlog.projections.compaction.reading import Reading
-from foldlog.projections.compaction.rules import KINDS, Rule
+from foldlog.projections.compaction.rules import RULES, Rule
 from foldlog.projections.compaction.rules.base import TRIGGERS
 from foldlog.projections.compaction.sizes import UNITS, Unit
+from foldlog.projections.registry import Registry
 from foldlog.projections.summaries.fallbacks import EXITS
 
 DEFAULT = "adaptive"
@@ -125,11 +124,13 @@ class Policy:
         settings = read_fields(Settings, plain, where)
         if settings.unit not in UNITS:
             units = ", ".join(UNITS)
-            raise PolicyError(f"{where}: unit: {settings.unit!r} is none; there are {units}.")
+            raise PolicyError(
+                f"{where}: unit: unknown unit {settings.unit!r}; choose from {units}."
+            )
         wrong = [name for name in settings.exits if name not in EXITS]
         if wrong:
             raise PolicyError(
-                f"{where}: exits: {wrong[0]!r} is none; there are {', '.join(EXITS)}."
+                f"{where}: exits: unknown exit {wrong[0]!r}; choose from {', '.join(EXITS)}."
             )
         _check_notices(settings.notices or {}, f"{where}: notices")
         entries = data.get("rules")
@@ -152,69 +153,93 @@ class Policy:
 def _check_notices(notices: Mapping[str, Any], where: str) -> None:
     for name, words in notices.items():
         if name not in NOTICES:
-            raise PolicyError(f"{where}: {name}: no such key; there are {', '.join(NOTICES)}.")
+            raise PolicyError(f"{where}: {name}: unknown key; choose from {', '.join(NOTICES)}.")
         if not isinstance(words, str):
             raise PolicyError(f"{where}: {name}: {words!r} is not a text.")
 
 
-@cache
+def _preset(name: str, given: Any) -> str | Path:
+    """Return the TOML of a preset, or the file that holds it."""
+    if not isinstance(given, str | Path):
+        raise TypeError(f"{given!r} is neither the TOML of a policy nor the path of such a file")
+    if isinstance(given, str) and "\n" in given:
+        return given
+    if not Path(given).is_file():
+        raise FileNotFoundError(f"there is no file {str(given)!r}")
+    return Path(given)
+
+
+PRESETS: Registry[str | Path] = Registry("preset", "foldlog.presets", _preset)
+"""The presets by name: the TOML of a policy, or the file that holds it."""
+
+for _file in sorted(Path(__file__).with_name("presets").glob("*.toml")):
+    PRESETS.add(_file.stem, _file)
+
+
+def register_preset(name: str, toml: str | Path) -> None:
+    """Register a preset: the TOML of a policy, or the path of such a file.
+
+    Another package names either as an entry point of the group ``foldlog.presets`` instead.
+
+    Raises:
+        ValueError, OSError: There is a preset of that name, or the file cannot be read.
+    """
+    PRESETS.add(name, toml)
+
+
 def presets() -> tuple[str, ...]:
-    """The names of the policies that come with foldlog, sorted."""
-    folder = files("foldlog.projections.compaction") / "presets"
-    return tuple(sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml")))
+    """Return the names of the presets, those of other packages too, sorted."""
+    return tuple(sorted(PRESETS))
 
 
 def policy(name: str | Path = DEFAULT, environ: Mapping[str, str] | None = None) -> Policy:
-    """A policy by the name of a preset, or from a TOML file.
+    """Return a policy by the name of a preset, or from a TOML file.
 
     Args:
         environ: The environment, for a policy that names a variable which lowers its triggers.
 
     Raises:
-        PolicyError: There is none of that name, or it says what cannot be.
+        PolicyError: There is no such policy, or a value in it makes no sense.
     """
     text, where = _source(name)
     try:
         found = Policy.read(tomllib.loads(text), where)
     except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"{where}: this is no TOML: {error}.") from error
+        raise PolicyError(f"{where}: this is not TOML: {error}.") from error
     variable = found.settings.override
     percent = (environ or {}).get(variable, "") if variable else ""
     return found.lowered(_percent(variable or "", percent)) if percent else found
 
 
 def written(name: str | Path = DEFAULT) -> str:
-    """The TOML of a policy, as it was written.
+    """Return the TOML of a policy, as it was written.
 
     Raises:
-        PolicyError: There is none of that name.
+        PolicyError: There is no such policy.
     """
     return _source(name)[0]
 
 
 def _source(name: str | Path) -> tuple[str, str]:
-    """The text of a policy and what to call it."""
-    if str(name) in presets():
-        preset = files("foldlog.projections.compaction") / "presets" / f"{name}.toml"
-        return preset.read_text(encoding="utf-8"), str(name)
-    path = Path(name)
+    """Return the text of a policy and what to call it."""
+    preset = PRESETS.get(str(name))
+    if isinstance(preset, str):
+        return preset, str(name)
+    path = Path(name) if preset is None else preset
     if not path.is_file():
-        raise PolicyError(
-            f"there is no policy {str(name)!r}: name a TOML file that is there, or one of"
-            f" {', '.join(presets())}."
-        )
+        raise PolicyError(f"{PRESETS.why_not(str(name))} A TOML file is named by its path.")
     try:
         return path.read_text(encoding="utf-8"), str(name)
     except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{name}: the file cannot be read: {error}.") from error
+        raise PolicyError(f"{path}: the file cannot be read: {error}.") from error
 
 
 def _rule(entry: Any, where: str) -> Rule:
     kind = entry.get("rule") if isinstance(entry, dict) else None
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise PolicyError(f"{where}: rule: {kind!r} is none; there are {', '.join(KINDS)}.")
+    if not isinstance(kind, str) or kind not in RULES:
+        raise PolicyError(f"{where}: rule: {RULES.why_not(kind)}")
     given = {key: value for key, value in entry.items() if key != "rule"}
-    rule = read_fields(KINDS[kind], given, f"{where} ({kind})")
+    rule = read_fields(RULES[kind], given, f"{where} ({kind})")
     for key, problem in rule.problems():
         raise PolicyError(f"{where} ({kind}): {key}: {problem}.")
     return rule

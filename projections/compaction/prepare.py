@@ -23,7 +23,7 @@ from foldlog.projections.compaction.plan import Plan, plan
 from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.restore import restored
-from foldlog.projections.compaction.rules import KINDS
+from foldlog.projections.compaction.rules import RULES
 from foldlog.projections.summaries import (
     Accepted,
     DigestSummarizer,
@@ -163,7 +163,7 @@ class Preparer:
         view = self.session.view()
         budget = moment.budget(view, self._counting)
         if moment.asked is not None:
-            skip = {*skip, *(kind for kind in KINDS if kind not in BY_RANGE)}
+            skip = {*skip, *(kind for kind in RULES if kind not in BY_RANGE)}
         return plan(view, self.policy, budget, reading=self._reading, skip=skip)
 
     def _filled(self, view: View, moment: Moment) -> int:

@@ -10,7 +10,7 @@ import pytest
 
 from foldlog.projections.compaction import Budget, Policy, PolicyError, policy, presets
 from foldlog.projections.compaction.policy import DEFAULT
-from foldlog.projections.compaction.rules import KINDS
+from foldlog.projections.compaction.rules import RULES
 from tests.compaction.run import planned
 from tests.projections.build import assistant, log, user
 
@@ -92,20 +92,32 @@ def changed(old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('unit = "characters"', 'unit = "pounds"', "unit: 'pounds' is none; there are tokens"),
-        ('unit = "characters"', "notices = { ready = 'x' }", "notices: ready: no such key; there"),
+        (
+            'unit = "characters"',
+            'unit = "pounds"',
+            "unit: unknown unit 'pounds'; choose from t",
+        ),
+        ('unit = "characters"', "notices = { ready = 'x' }", "notices: ready: unknown key; choose"),
         ('unit = "characters"', "notices = { saved = 1 }", "notices: saved: 1 is not a text"),
-        ('unit = "characters"', "colour = 1", "colour: no such key; there are name, description"),
+        ('unit = "characters"', "colour = 1", "colour: unknown key; choose from name, description"),
         ('name = "mine"', "", "name: must be given"),
         ('name = "mine"', "name = 7", "name: 7 is not a text"),
-        ('rule = "snip"', 'rule = "snap"', "rules[1]: rule: 'snap' is none; there are offload"),
-        ("trigger = 20", "trigre = 20", "rules[1] (snip): trigre: no such key; there are on"),
+        (
+            'rule = "snip"',
+            'rule = "snap"',
+            "rules[1]: rule: unknown rule 'snap'; choose from clear_inputs",
+        ),
+        ("trigger = 20", "trigre = 20", "rules[1] (snip): trigre: unknown key; choose from on"),
         ("trigger = 20", "", "rules[1] (snip): trigger: must be given"),
         ("trigger = 20", 'trigger = "20"', "rules[1] (snip): trigger: '20' is not a whole number"),
         ("trigger = 20", "trigger = true", "rules[1] (snip): trigger: True is not a whole number"),
         ("trigger = 20", "trigger = 10", "rules[1] (snip): target: must be below the trigger"),
         ("target = 10", "target = 4", "rules[1] (snip): target: 4 messages are too few"),
-        ("target = 10", 'target = 10\non = ["noon"]', "on: 'noon' is no trigger; there are pro"),
+        (
+            "target = 10",
+            'target = 10\non = ["noon"]',
+            "on: unknown trigger 'noon'; choose from",
+        ),
     ],
 )
 def test_faults_are_named_with_file_rule_and_key(old: str, new: str, message: str) -> None:
@@ -124,11 +136,11 @@ def test_an_amount_that_is_none_is_named() -> None:
 
 
 def test_what_is_no_policy_at_all(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"there is no policy 'nobody': .* one of adaptive, adk"):
+    with pytest.raises(PolicyError, match=r"unknown preset 'nobody'; choose from adaptive, adk"):
         policy("nobody")
     broken = tmp_path / "broken.toml"
     broken.write_text("name = ", encoding="utf-8")
-    with pytest.raises(PolicyError, match=r"broken\.toml: this is no TOML: "):
+    with pytest.raises(PolicyError, match=r"broken\.toml: this is not TOML: "):
         policy(broken)
     broken.write_bytes(b"\xff")
     with pytest.raises(PolicyError, match="cannot be read"):
@@ -161,4 +173,4 @@ def trigger_of(found: Policy) -> int:
 
 
 def test_every_kind_of_rule_is_used_by_a_preset() -> None:
-    assert {rule.kind for name in presets() for rule in policy(name).rules} == set(KINDS)
+    assert {rule.kind for name in presets() for rule in policy(name).rules} == set(RULES)

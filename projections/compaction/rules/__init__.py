@@ -1,10 +1,10 @@
 """The rules: one small file for each kind, pure functions of a window.
 
-A policy is an ordered list of them. ``KINDS`` maps the names that a policy uses to the rules; the
-parameters of a rule are the fields of its class.
+A policy is an ordered list of rules. ``RULES`` maps the names that a policy uses to the classes:
+those below, those that a program registers, and those that other packages add (``foldlog.rules``).
 """
 
-from foldlog.projections.compaction.rules.base import Rule
+from foldlog.projections.compaction.rules.base import RULES, Rule, register_rule
 from foldlog.projections.compaction.rules.clear_inputs import ClearInputs
 from foldlog.projections.compaction.rules.clear_results import ClearResults
 from foldlog.projections.compaction.rules.clear_thinking import ClearThinking
@@ -18,22 +18,20 @@ from foldlog.projections.compaction.rules.strip_media import StripMedia
 from foldlog.projections.compaction.rules.summarize import SummarizeHistory
 from foldlog.projections.compaction.rules.truncate import Truncate
 
-__all__ = ["KINDS", "Rule"]
-
-KINDS: dict[str, type[Rule]] = {
-    rule.kind: rule
-    for rule in (
-        Offload,
-        Snip,
-        ClearResults,
-        ClearInputs,
-        ClearThinking,
-        StripMedia,
-        Fit,
-        Memory,
-        SummarizeHistory,
-        RestoreState,
-        ServerEdits,
-        Truncate,
-    )
-}
+__all__ = [
+    "RULES",
+    "ClearInputs",
+    "ClearResults",
+    "ClearThinking",
+    "Fit",
+    "Memory",
+    "Offload",
+    "RestoreState",
+    "Rule",
+    "ServerEdits",
+    "Snip",
+    "StripMedia",
+    "SummarizeHistory",
+    "Truncate",
+    "register_rule",
+]

@@ -1,15 +1,28 @@
-"""What all rules have in common."""
+"""What all rules have in common, and the registry that a policy finds them in by name.
+
+    @register_rule
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class DropGreetings(Rule):
+        kind: ClassVar[str] = "drop_greetings"
+        trigger: Amount
+
+        def decide(self, window: Window) -> Edits | None: ...
+
+Another package names its class as an entry point of the group ``foldlog.rules`` instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, is_dataclass
+from typing import Any, ClassVar, TypeVar
 
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Decision, Edits, Entry, File, filled
+from foldlog.projections.compaction.policy_fields import readers_of
 from foldlog.projections.compaction.visible import Part
 from foldlog.projections.compaction.window import Window
+from foldlog.projections.registry import Registry
 from foldlog.projections.view.lineage import Range
 from foldlog.projections.view.pieces import Cleared, Preview, Shown
 
@@ -42,7 +55,33 @@ class Rule:
         """The parameters whose values make no sense, and why."""
         for trigger in self.on:
             if trigger not in TRIGGERS:
-                yield "on", f"{trigger!r} is no trigger; there are {', '.join(TRIGGERS)}"
+                yield "on", f"unknown trigger {trigger!r}; choose from {', '.join(TRIGGERS)}"
+
+
+def _rule_class(name: str, given: Any) -> type[Rule]:
+    """Return a class that another package or a program gives, if it is a rule of that name."""
+    if not (isinstance(given, type) and issubclass(given, Rule) and is_dataclass(given)):
+        raise TypeError(f"{given!r} is not a dataclass that inherits from Rule")
+    if getattr(given, "kind", None) != name:
+        raise ValueError(f"its kind is {getattr(given, 'kind', None)!r}, not {name!r}")
+    readers_of(given)
+    return given
+
+
+RULES: Registry[type[Rule]] = Registry("rule", "foldlog.rules", _rule_class)
+"""The kinds of rules by the names that a policy uses; parameters are the fields of a class."""
+
+R = TypeVar("R", bound=type[Rule])
+
+
+def register_rule(rule: R) -> R:
+    """Register a kind of rule; a decorator of its class.
+
+    Raises:
+        ValueError, TypeError: There is one of that name, or it is no such class.
+    """
+    RULES.add(rule.kind, rule)
+    return rule
 
 
 def over(window: Window, trigger: Amount | None) -> bool:

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
-from foldlog.projections.compaction.rules.base import Changes, Rule, over
+from foldlog.projections.compaction.rules.base import Changes, Rule, over, register_rule
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.view.pieces import Inputs
 from foldlog.projections.wire.blocks import CALL, kind
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearInputs(Rule):
     """Long strings in the arguments of old calls are cut, such as a file that was written whole.

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
-from foldlog.projections.compaction.rules.base import Changes, Rule, over, reached
+from foldlog.projections.compaction.rules.base import Changes, Rule, over, reached, register_rule
 from foldlog.projections.compaction.sizes import dumped
 from foldlog.projections.compaction.visible import Part
 from foldlog.projections.compaction.window import Window
@@ -17,6 +17,7 @@ from foldlog.projections.compaction.window import Window
 CLEARED = "[Earlier tool result cleared; in full at {path}]"
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearResults(Rule):
     """Consumed results become placeholders, the oldest first, until a target is met.

@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
-from foldlog.projections.compaction.rules.base import Changes, Rule, over
+from foldlog.projections.compaction.rules.base import Changes, Rule, over, register_rule
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.view.pieces import Without
 
 THINKING = Without(("thinking",), None)
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearThinking(Rule):
     """Thinking of turns before the newest goes, the oldest first; a tool loop keeps its own.

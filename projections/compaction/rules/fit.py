@@ -8,10 +8,18 @@ from typing import ClassVar, Literal
 
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
-from foldlog.projections.compaction.rules.base import AFTER, BEFORE, Changes, Rule, reached
+from foldlog.projections.compaction.rules.base import (
+    AFTER,
+    BEFORE,
+    Changes,
+    Rule,
+    reached,
+    register_rule,
+)
 from foldlog.projections.compaction.window import Window
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit(Rule):
     """Results become previews, the largest first, those that nobody has read too.

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Summarize
-from foldlog.projections.compaction.rules.base import Rule, reached
+from foldlog.projections.compaction.rules.base import Rule, reached, register_rule
 from foldlog.projections.compaction.rules.summarize import FRAME, QUOTE, SummarizeHistory
 from foldlog.projections.compaction.tails import Tail
 from foldlog.projections.compaction.window import Window
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory(Rule):
     """The running memory of a session is shown for all but the newest messages.

@@ -8,10 +8,18 @@ from typing import ClassVar
 
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
-from foldlog.projections.compaction.rules.base import AFTER, BEFORE, Changes, Rule, reached
+from foldlog.projections.compaction.rules.base import (
+    AFTER,
+    BEFORE,
+    Changes,
+    Rule,
+    reached,
+    register_rule,
+)
 from foldlog.projections.compaction.window import Window
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offload(Rule):
     """The results of the newest message are over a total: its largest become previews.

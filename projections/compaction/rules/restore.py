@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from foldlog.projections.compaction.decision import Allowance, Restore
-from foldlog.projections.compaction.rules.base import Rule
+from foldlog.projections.compaction.rules.base import Rule, register_rule
 from foldlog.projections.compaction.window import Window
 
 KINDS = ("files", "skills", "plan", "tasks", "agents", "tools", "rules")
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreState(Rule):
     """Behind a summary files, skills, plan, tasks and more come back, within budgets.

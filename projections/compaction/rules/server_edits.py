@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from foldlog.projections.compaction.decision import Ask
-from foldlog.projections.compaction.rules.base import Rule
+from foldlog.projections.compaction.rules.base import Rule, register_rule
 from foldlog.projections.compaction.window import Window
 
 PARAMETERS = ("context_management", "compaction")
@@ -18,6 +18,7 @@ LEAST = {"compact_20260112": 50_000}
 """The lowest triggers in input tokens that the API takes (November 2026)."""
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEdits(Rule):
     """The request asks the API to clear or to compact by itself.

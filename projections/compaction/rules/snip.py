@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.decision import Edits, filled
-from foldlog.projections.compaction.rules.base import Rule, entries
+from foldlog.projections.compaction.rules.base import Rule, entries, register_rule
 from foldlog.projections.compaction.steps import Step
 from foldlog.projections.compaction.tails import reach
 from foldlog.projections.compaction.window import REQUEST, Window
 from foldlog.projections.view.pieces import Marker
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snip(Rule):
     """Too many messages: the first and the last stay, one marker stands for the middle.

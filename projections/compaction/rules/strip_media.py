@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
-from foldlog.projections.compaction.rules.base import Changes, Rule, over
+from foldlog.projections.compaction.rules.base import Changes, Rule, over, register_rule
 from foldlog.projections.compaction.visible import Part, inner_blocks
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.view.pieces import Without
 from foldlog.projections.wire.blocks import MEDIA, kind
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripMedia(Rule):
     """Images and documents that were looked at become a word each.

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from foldlog.eventstore.errors import ContextError
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Summarize, filled
-from foldlog.projections.compaction.rules.base import Rule, reached
+from foldlog.projections.compaction.rules.base import Rule, reached, register_rule
 from foldlog.projections.compaction.steps import Step
 from foldlog.projections.compaction.tails import Tail, reach
 from foldlog.projections.compaction.window import Window
@@ -23,6 +23,7 @@ FRAME = (
 QUOTE = "Current user request:\n{request}\n\n"
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummarizeHistory(Rule):
     """All but the newest, and what must be seen verbatim, becomes a summary.

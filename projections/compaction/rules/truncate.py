@@ -8,12 +8,13 @@ from typing import ClassVar
 
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits, filled
-from foldlog.projections.compaction.rules.base import Rule, entries, reached
+from foldlog.projections.compaction.rules.base import Rule, entries, reached, register_rule
 from foldlog.projections.compaction.steps import Step
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.view.pieces import Marker
 
 
+@register_rule
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truncate(Rule):
     """The last resort: the oldest is hidden until the rest fits, earlier summaries at the end.

@@ -207,7 +207,7 @@ def test_an_exact_target_that_cannot_be_met_is_an_error() -> None:
         ({"trigger": "80%", "keep": "80%"}, "keep: must be below the trigger"),
         ({"trigger": 100, "target": 100}, "target: must be below the trigger"),
         ({"attempts": 0}, "attempts: must be at least 1"),
-        ({"place": "middle"}, "place: 'middle' is none of first, last"),
+        ({"place": "middle"}, "place: 'middle' is not one of first, last"),
     ],
 )
 def test_values_that_make_no_sense(given: dict[str, Any], problem: str) -> None:
