@@ -8,8 +8,9 @@ the error for whoever asks for its thing; it stops nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
+
+from foldlog.eventstore import extensions
 
 T = TypeVar("T")
 
@@ -76,22 +77,14 @@ class Registry(Mapping[str, T], Generic[T]):
         """Return what other packages add, loaded once."""
         if self._others is None:
             self._others = {}
-            for point in entry_points(group=self.group):
+            for name in dict.fromkeys(extensions.names(self.group)):
                 try:
-                    self._others[point.name] = self._loaded(point, self._others)
+                    self._others[name] = self._loaded(name)
                 except Exception as error:
-                    self._problems[point.name] = _why(point, error)
+                    self._problems[name] = " ".join(str(error).split()).rstrip(".")
         return self._others
 
-    def _loaded(self, point: EntryPoint, others: Mapping[str, T]) -> T:
-        if point.name in self._own:
-            raise ValueError("foldlog has one of that name itself")
-        if point.name in others:
-            raise ValueError("another package adds the same name")
-        return self._read(point.name, point.load())
-
-
-def _why(point: EntryPoint, error: Exception) -> str:
-    owner = f" of the package {point.dist.name}" if point.dist else ""
-    text = " ".join(str(error).split()).rstrip(".") or "no reason given"
-    return f"{point.value}{owner}: {type(error).__name__}: {text}"
+    def _loaded(self, name: str) -> T:
+        if name in self._own:
+            raise ValueError(f"foldlog has a {self.kind} of that name itself")
+        return self._read(name, extensions.find(self.group, name))
