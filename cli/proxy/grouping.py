@@ -6,8 +6,8 @@
 
 Conversations are known by digests of what was said, block by block, so that it does not matter how
 a harness cuts its messages. A reply counts by its calls, else by its text: what a harness leaves
-out of it (thinking, fields) makes no other conversation of it. A message thread names the reply that
-it goes on from; what was said up to there is known by that.
+out of it (thinking, fields) makes no other conversation of it. A message thread names the reply
+that it goes on from; what was said up to there is known by that.
 """
 
 from __future__ import annotations
