@@ -148,15 +148,16 @@ class Foldlog(click.Group):
 @click.option(
     "--db",
     envvar="FOLDLOG_DB",
-    metavar="PATH",
-    help="The store. Default: $FOLDLOG_DB, else sessions.db in your application folder.",
+    metavar="STORE",
+    help="The store: a path, or the URL of a backend. Default: $FOLDLOG_DB, else sessions.db in"
+    " your application folder.",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def foldlog(ctx: click.Context, db: str | None) -> None:
     """An append-only log of what happened in agent sessions, and any view of it."""
     if db == "":
-        raise click.UsageError("--db names no file: it is empty. Leave it out for the default.")
+        raise click.UsageError("--db names no store: it is empty. Leave it out for the default.")
     ctx.obj = db
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -7,63 +7,79 @@ from pathlib import Path
 
 import click
 
-from foldlog.eventstore import EventStore, StoreError
+from foldlog.eventstore import Store, StoreError, StoreNotFound, open_store
+from foldlog.eventstore.store import MEMORY, scheme_of
 from foldlog.projections.view.address import resolve
 
 FILE = "sessions.db"
 """The store's name in the user's application folder."""
 
 
-def reading(where: str | None) -> EventStore:
-    """The store, to be read. A file that may not be written is opened for reading only.
+def reading(where: str | None) -> Store:
+    """Open the store to read it. A file that may not be written is opened for reading only.
 
     Otherwise it is opened as usual, so that the list of sessions and the search index can keep what
-    they take in; no event is written.
+    they add; no event is written.
 
     Raises:
         StoreNotFound: It is not there. Nothing is created.
     """
-    path = place(where)
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return EventStore(path, create=False, read_only=path.exists() and not writable)
+    place = _place(where)
+    return open_store(place, create=False, read_only=_is_protected(place))
 
 
-def writing(where: str | None) -> EventStore:
-    """The store, to append to a session that is there."""
-    return EventStore(place(where), create=False)
+def writing(where: str | None) -> Store:
+    """Open the store to append to a session that is there."""
+    return open_store(_place(where), create=False)
 
 
-def creating(where: str | None) -> EventStore:
-    """The store, made if it is not there; so is the user's application folder."""
-    path = place(where)
+def creating(where: str | None) -> Store:
+    """Open the store; make it, and the user's application folder, if they are not there."""
+    place = _place(where)
     if where is None:
+        folder = Path(place).parent
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"the folder {path.parent} cannot be made ({error.strerror})."
-                " Name a store with --db."
+                f"the folder {folder} cannot be made ({error.strerror}). Name a store with --db."
             ) from error
-    return EventStore(path)
+    return open_store(place)
 
 
-def place(where: str | None) -> Path:
-    """The path of the store: as it was named, else in the user's application folder."""
-    return Path(where) if where else Path(click.get_app_dir("foldlog")) / FILE
+def trying(where: str | None) -> Store:
+    """Open the store for a dry run: where there is none, an empty one in memory."""
+    try:
+        return writing(where)
+    except StoreNotFound:
+        return open_store(MEMORY)
 
 
-def find(store: EventStore, name: str) -> str:
-    """The session that a person means; ``last`` prefers the current folder.
+def find(store: Store, name: str) -> str:
+    """Return the session that a person means; ``last`` prefers the current folder.
 
     Raises:
-        SessionNotFound, AmbiguousName: None or more than one answers to that name.
+        SessionNotFound, AmbiguousName: No session has that name, or more than one has.
     """
     return store.find_session(name, cwd=_current_folder())
 
 
-def version_of(store: EventStore, session: str, name: str | None) -> int | None:
-    """The version that a person means; None where none is named."""
+def version_of(store: Store, session: str, name: str | None) -> int | None:
+    """Return the version that a person means; None where none is named."""
     return None if name is None else resolve(store, session, name)
+
+
+def _place(where: str | None) -> str:
+    """Return where the store is: as it was named, else in the user's application folder."""
+    return str(Path(click.get_app_dir("foldlog")) / FILE) if where is None else where
+
+
+def _is_protected(place: str) -> bool:
+    """Return whether a store is a file that this user cannot write, or in a folder like that."""
+    if scheme_of(place):
+        return False
+    path = Path(place)
+    return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def _current_folder() -> str | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from foldlog.eventstore import Event, EventDraft, EventStore, InvalidView
+from foldlog.eventstore import Event, EventDraft, InvalidView, Store
 from foldlog.projections.compaction.moment import Given, Known, moment
 from foldlog.projections.render.digest import digest, receipt
 from foldlog.projections.render.render import Open, open_calls, render
@@ -58,7 +58,7 @@ class Session:
         prepared: What the newest ``prepare``, ``overflowed`` or ``compact`` decided and recorded.
     """
 
-    def __init__(self, store: EventStore, id: str) -> None:
+    def __init__(self, store: Store, id: str) -> None:
         self.store = store
         self.id = id
         self.lock = RLock()

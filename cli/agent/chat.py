@@ -18,7 +18,7 @@ from foldlog.cli.describe import headline
 from foldlog.cli.exit_codes import print_error
 from foldlog.cli.output import note, on_terminal, print_bytes, print_lines, styled
 from foldlog.cli.safe import safe
-from foldlog.eventstore import EventStore, FoldlogError
+from foldlog.eventstore import FoldlogError, Store
 from foldlog.projections import Session
 
 LAST = 200
@@ -39,7 +39,7 @@ class Chat:
 
     agent: Agent
 
-    def __init__(self, store: EventStore, setup: Setup) -> None:
+    def __init__(self, store: Store, setup: Setup) -> None:
         self.store = store
         self.setup = setup
         self._held = ExitStack()

@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from foldlog.eventstore import EventStore, FoldlogError
+from foldlog.eventstore import FoldlogError, Store
 
 Block: TypeAlias = dict[str, Any]
 Entry: TypeAlias = Mapping[str, Any]
@@ -170,7 +170,7 @@ class Progress:
         summaries: The summaries that were asked for.
     """
 
-    store: EventStore
+    store: Store
     session: str
     replies: int = 0
     failures: int = 0

@@ -25,7 +25,7 @@ from foldlog.cli.agent.subagents import task_tool
 from foldlog.cli.agent.tool import Tool
 from foldlog.cli.agent.tool_result import sendable
 from foldlog.cli.agent.tools import standard
-from foldlog.eventstore import EventDraft, EventStore
+from foldlog.eventstore import EventDraft, Store
 from foldlog.projections import Session, open_view
 from foldlog.projections.compaction.policy import policy as named_policy
 from foldlog.projections.summaries import summarizer as named_summarizer
@@ -162,7 +162,7 @@ class Setup:
 
 
 def setup(
-    known: tuple[EventStore, str] | None,
+    known: tuple[Store, str] | None,
     *,
     once: bool,
     model: str | None,
@@ -208,6 +208,6 @@ def setup(
     return made
 
 
-def _state(known: tuple[EventStore, str] | None) -> dict[str, Any]:
+def _state(known: tuple[Store, str] | None) -> dict[str, Any]:
     found = open_view(*known).state(STATE) if known else None
     return found if isinstance(found, dict) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from foldlog.eventstore import Event, EventStore, FoldlogError
+from foldlog.eventstore import Event, FoldlogError, Store
 from foldlog.eventstore.events import Json
 from foldlog.projections.tokens.prices import cost
 
@@ -32,7 +32,7 @@ class Spending:
         self.unknown: set[str] = set()
         self._seen: dict[str, int] = {}
 
-    def watch(self, store: EventStore, session: str) -> None:
+    def watch(self, store: Store, session: str) -> None:
         """Count a session in, with the subagents that it had."""
         self._seen.setdefault(session, 0)
         if self.limit is None:
@@ -41,7 +41,7 @@ class Spending:
             if info.parent == session and info.parent_kind == "subagent":
                 self.watch(store, info.session)
 
-    def check(self, store: EventStore, tell: Callable[[str], None]) -> None:
+    def check(self, store: Store, tell: Callable[[str], None]) -> None:
         """Before a request.
 
         Raises:
@@ -60,7 +60,7 @@ class Spending:
                 " not sent. Go on with a higher --max-cost."
             )
 
-    def count(self, store: EventStore) -> Decimal:
+    def count(self, store: Store) -> Decimal:
         """What was spent until now; each event is read once."""
         for session, seen in self._seen.items():
             for event in store.read(session, after=seen, types=PAID):

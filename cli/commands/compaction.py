@@ -11,7 +11,7 @@ from foldlog.cli.options import json_option, session_argument
 from foldlog.cli.output import Column, note, print_json, print_lines, show
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, writing
-from foldlog.eventstore import EventStore
+from foldlog.eventstore import Store
 from foldlog.projections import Session, open_view
 from foldlog.projections.compaction.errors import PolicyError
 from foldlog.projections.compaction.moment import Known
@@ -153,7 +153,7 @@ def tasks_command(where: str | None, session: str, json: bool) -> None:
         )
 
 
-def tasks_of(store: EventStore, name: str) -> list[Task]:
+def tasks_of(store: Store, name: str) -> list[Task]:
     """The tasks of the board that a name means.
 
     It is the board of that name, or the one that the session of that name works on.

@@ -14,7 +14,8 @@ from foldlog.cli.options import session_argument
 from foldlog.cli.output import on_terminal, print_bytes, print_lines, say
 from foldlog.cli.safe import safe
 from foldlog.cli.stores import find, reading, version_of
-from foldlog.eventstore import EventStore
+from foldlog.eventstore import Store
+from foldlog.eventstore.store import copyable
 
 
 @click.command(cls=HelpWithFormats, formats=EXPORTERS)
@@ -60,7 +61,7 @@ def _is_folder(output: str) -> bool:
 
 
 def _files(
-    store: EventStore, session: str, form: str, until: int | None
+    store: Store, session: str, form: str, until: int | None
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
     exporter = EXPORTERS.load(form)
     if not isinstance(exporter, FolderExporter):
@@ -97,5 +98,5 @@ def _shown(content: Iterable[bytes]) -> Iterator[str]:
 def backup_command(where: str | None, target: Path) -> None:
     """Copy the store while others write to it: one consistent file, readable by you only."""
     with reading(where) as store:
-        store.backup(target)
+        copyable(store).backup(target)
         say(f"{store.path} is copied to {target}.")

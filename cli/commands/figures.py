@@ -14,7 +14,8 @@ from foldlog.cli.options import SessionName, json_option
 from foldlog.cli.output import Cell, Column, print_json, print_lines, styled, table
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
-from foldlog.eventstore import EventStore
+from foldlog.eventstore import Queryable, Store
+from foldlog.eventstore.store import queryable
 from foldlog.projections.explain.statistics import Statistics, Usage, statistics
 
 DEAREST = 10
@@ -43,8 +44,10 @@ def stats_command(where: str | None, session: str | None, json: bool) -> None:
         print_lines(_pages(about, found, of_store=name is None))
 
 
-def _about(store: EventStore) -> dict[str, Any]:
-    """What is said of the store as a whole."""
+def _about(store: Store) -> dict[str, Any]:
+    """Return figures of the store as a whole; those of tables and files where it has them."""
+    if not isinstance(store, Queryable):
+        return {"sessions": len(store.sessions())}
     _, rows = store.sql(
         "SELECT (SELECT count(*) FROM sessions), count(*), coalesce(sum(bytes), 0) FROM payloads"
     )
@@ -152,7 +155,7 @@ def sql_command(where: str | None, query: str, json: bool) -> None:
     foldlog_text(position), foldlog_payload(digest), foldlog_hash(hash).
     """
     with reading(where) as store:
-        titles, rows = store.sql(query)
+        titles, rows = queryable(store).sql(query)
         names = _distinct(titles)
         if json:
             print_json(dict(zip(names, map(_json_cell, row), strict=True)) for row in rows)

@@ -21,8 +21,8 @@ from foldlog.cli.options import json_option
 from foldlog.cli.output import note, on_terminal, print_json, print_lines, styled
 from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
-from foldlog.cli.stores import creating, place
-from foldlog.eventstore import EventStore, SourceError
+from foldlog.cli.stores import creating, trying
+from foldlog.eventstore import SourceError, Store
 
 DAMAGED = 1
 """The exit code where files or lines could not be read."""
@@ -64,7 +64,8 @@ def import_command(
     """
     if watch and any(map(_is_stream, paths)):
         raise click.UsageError("stdin and pipes cannot be watched.")
-    with _named(paths) as names, _store(where, dry_run) as store:
+    opened = trying if dry_run else creating
+    with _named(paths) as names, opened(where) as store:
         if format == formats.AUTO:
             note_problems()
         watcher = Watcher(names, format)
@@ -111,15 +112,10 @@ def _spooled(folder: Path, stream: Path) -> Path:
     return path
 
 
-def _store(where: str | None, dry_run: bool) -> EventStore:
-    missing = dry_run and not place(where).exists()
-    return EventStore(":memory:") if missing else creating(where)
-
-
 class _Importer:
     """Imports paths into one store, always in the same way."""
 
-    def __init__(self, store: EventStore, format: str, dry_run: bool) -> None:
+    def __init__(self, store: Store, format: str, dry_run: bool) -> None:
         self._store = store
         self._format = format
         self._dry_run = dry_run

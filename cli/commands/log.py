@@ -15,7 +15,7 @@ from foldlog.cli.options import json_option, period_options, session_argument, w
 from foldlog.cli.output import on_terminal, print_json, print_lines, styled
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, version_of
-from foldlog.eventstore import Event, EventStore
+from foldlog.eventstore import Event, Store
 from foldlog.projections.explain.tool_events import of_tool
 
 MARGIN = 8
@@ -75,7 +75,7 @@ def log_command(
         _print_log(islice(chosen, limit), json=json, full=full, live=follow)
 
 
-def _following(store: EventStore, session: str, end: int | None) -> Iterator[Event]:
+def _following(store: Store, session: str, end: int | None) -> Iterator[Event]:
     """The events of a session, and those that come, until somebody interrupts."""
     seen = 0
     while end is None or seen < end:

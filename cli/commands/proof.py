@@ -13,7 +13,7 @@ from foldlog.cli.output import Column, note, on_terminal, print_json, print_line
 from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
-from foldlog.eventstore import EventStore, FoldlogError, InvalidView
+from foldlog.eventstore import FoldlogError, InvalidView, Store
 from foldlog.eventstore.store import Verdict
 from foldlog.projections import repairs
 from foldlog.projections.explain.proof import difference, has_diverged, is_provable, view_problems
@@ -105,7 +105,7 @@ def verify_command(
 
 
 def _findings(
-    store: EventStore, session: str | None, expect: str | None, views: bool, bar: Bar
+    store: Store, session: str | None, expect: str | None, views: bool, bar: Bar
 ) -> Iterator[Findings]:
     """What the store says of each session, and what its views say."""
 
@@ -122,7 +122,7 @@ def _findings(
         yield findings
 
 
-def look_at_views(store: EventStore, findings: Findings, views: bool, bar: Bar) -> None:
+def look_at_views(store: Store, findings: Findings, views: bool, bar: Bar) -> None:
     """Find what is wrong with the views of a session.
 
     Args:

@@ -16,7 +16,8 @@ from foldlog.cli.output import note, print_json, print_lines, styled
 from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
-from foldlog.eventstore import EventStore, InvalidView
+from foldlog.eventstore import InvalidView, Store
+from foldlog.eventstore.store import searchable
 from foldlog.eventstore.terms import Hit
 from foldlog.projections import View, open_view
 from foldlog.projections.explain.why import SEEN, is_seen
@@ -82,7 +83,7 @@ def search_command(
         name = find(store, session) if session else None
         period = since is not None or until is not None
         with Bar() as bar:
-            hits = store.search(
+            hits = searchable(store).search(
                 text,
                 session=name,
                 types=types or None,
@@ -113,7 +114,7 @@ def _lines(found: Found) -> Iterator[str]:
     yield f"    {one_line(hit.snippet)}"
 
 
-def _seen(store: EventStore, hits: Iterator[Hit], session: str | None) -> Iterator[Found]:
+def _seen(store: Store, hits: Iterator[Hit], session: str | None) -> Iterator[Found]:
     views: dict[str, View | None] = {}
     for hit in hits:
         name = session or hit.session
@@ -134,7 +135,7 @@ def _found(view: View, hit: Hit) -> Found:
     return Found(hit, True, "" if whole else "seen in part")
 
 
-def _view(store: EventStore, session: str) -> View | None:
+def _view(store: Store, session: str) -> View | None:
     try:
         return open_view(store, session)
     except InvalidView:

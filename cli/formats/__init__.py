@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from foldlog.eventstore import EventStore
+    from foldlog.eventstore import Store
 
 __all__ = [
     "EXPORTERS",
@@ -79,7 +79,7 @@ def find(files: SourceFiles, format: str = AUTO) -> Iterator[tuple[str, Source]]
 
 
 def import_path(
-    store: EventStore,
+    store: Store,
     path: Path,
     *,
     format: str = AUTO,
@@ -113,7 +113,7 @@ def import_path(
 
 
 def import_sources(
-    store: EventStore,
+    store: Store,
     found: Iterable[tuple[str, Source]],
     *,
     progress: Progress | None = None,
@@ -135,7 +135,7 @@ def import_sources(
 
 
 def export_lines(
-    store: EventStore, session: str, *, format: str = "claude-code", until: int | None = None
+    store: Store, session: str, *, format: str = "claude-code", until: int | None = None
 ) -> Iterator[bytes]:
     """Return the session as another program keeps it, in pieces (lines, where there are any).
 

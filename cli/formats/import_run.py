@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.jsonl_source import IsRecord, Reading, Record
     from foldlog.cli.formats.protocols import Importer, Source
     from foldlog.cli.formats.report import Progress
-    from foldlog.eventstore import EventStore
+    from foldlog.eventstore import Store
     from foldlog.eventstore.events import Event, Json
 
     Made = TypeVar("Made")
@@ -48,7 +48,7 @@ class ImportRun:
 
     def __init__(
         self,
-        store: EventStore,
+        store: Store,
         format: str,
         *,
         progress: Progress | None = None,

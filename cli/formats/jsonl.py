@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from foldlog.cli.describe import event_json
 from foldlog.cli.output import json_line
-from foldlog.eventstore import EventStore
+from foldlog.eventstore import Store
 
 
-def export_lines(store: EventStore, session: str, until: int | None = None) -> Iterator[bytes]:
+def export_lines(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
     """One event a line, each with its newline; a fork's begin with those it inherits."""
     for event in store.read(session, until=until):
         yield f"{json_line(event_json(event))}\n".encode()

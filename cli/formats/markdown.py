@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from foldlog.cli.describe import block_lines, call_text, clock, media_line
 from foldlog.cli.formats.markup import code_span, fenced, folded, in_html, prose
-from foldlog.eventstore import Event, EventStore
+from foldlog.eventstore import Event, Store
 from foldlog.eventstore.events import Json
 from foldlog.projections import Piece, Summary, View, open_view
 from foldlog.projections.view.pieces import Cleared, Whole
@@ -49,7 +49,7 @@ SPEAKERS = {
 }
 
 
-def export_lines(store: EventStore, session: str, until: int | None = None) -> Iterator[bytes]:
+def export_lines(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
     """The parts of the document, as UTF-8."""
     document = _Document(store, session, open_view(store, session, until))
     for part in document.parts():
@@ -69,7 +69,7 @@ NOT_SEEN = "not seen any more"
 class _Document:
     """One session on its way to Markdown."""
 
-    def __init__(self, store: EventStore, session: str, view: View) -> None:
+    def __init__(self, store: Store, session: str, view: View) -> None:
         self._store = store
         self._session = session
         self._view = view

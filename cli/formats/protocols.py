@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.report import ImportReport
     from foldlog.cli.formats.source_files import SourceFiles
-    from foldlog.eventstore import EventStore
+    from foldlog.eventstore import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,7 @@ class Importer(Protocol):
 class Exporter(Protocol):
     """Writes a session as another program, or a person, reads it."""
 
-    def export_lines(
-        self, store: EventStore, session: str, until: int | None = None
-    ) -> Iterator[bytes]:
+    def export_lines(self, store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
         """Return the content in pieces (each a line with its newline, where there are lines).
 
         Args:
@@ -89,7 +87,7 @@ class FolderExporter(Protocol):
     """Writes a session as several files; an exporter may offer this as well, or only this."""
 
     def export_files(
-        self, store: EventStore, session: str, until: int | None = None
+        self, store: Store, session: str, until: int | None = None
     ) -> Iterator[tuple[str, Iterable[bytes]]]:
         """Return (relative path with ``/``, content in pieces) of each file.
 

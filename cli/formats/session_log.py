@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from foldlog.cli.formats.jsonl_source import Record
-    from foldlog.eventstore import EventStore
+    from foldlog.eventstore import Store
     from foldlog.eventstore.events import Event, Json
 
 BATCH_EVENTS = 4096
@@ -46,7 +46,7 @@ class SessionLog:
 
     def __init__(
         self,
-        store: EventStore,
+        store: Store,
         session: str,
         file: str,
         *,

@@ -20,7 +20,7 @@ from foldlog.cli.proxy.grouping import (
     sender,
 )
 from foldlog.cli.proxy.secrets import hidden, secrets
-from foldlog.eventstore import EventDraft, EventStore, FoldlogError, VersionConflict
+from foldlog.eventstore import EventDraft, FoldlogError, Store, VersionConflict
 from foldlog.eventstore.codec import dumps, loads
 from foldlog.projections import Session, open_view
 from foldlog.projections.render.render import open_calls
@@ -61,7 +61,7 @@ class Recorder:
 
     def __init__(
         self,
-        store: EventStore,
+        store: Store,
         *,
         session: str | None = None,
         title: str | None = None,

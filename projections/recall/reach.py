@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from foldlog.eventstore import Event, EventStore, FoldlogError, InvalidView
+from foldlog.eventstore import Event, FoldlogError, InvalidView, Store
 from foldlog.projections.recall.quoted import one_line
 from foldlog.projections.recall.tool import Mistake, Named
 from foldlog.projections.view.address import Handle
@@ -29,7 +29,7 @@ class Reach:
         everything: Whether other sessions may be read as well.
     """
 
-    def __init__(self, store: EventStore, own: str, everything: bool) -> None:
+    def __init__(self, store: Store, own: str, everything: bool) -> None:
         self.store = store
         self.own = own
         self.everything = everything

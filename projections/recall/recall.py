@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.eventstore import Event, FoldlogError
 from foldlog.eventstore.events import Json
+from foldlog.eventstore.store import searchable
 from foldlog.eventstore.text import text_of as words_of
 from foldlog.projections.recall import images, lists, texts, visibility
 from foldlog.projections.recall.lists import Row
@@ -271,7 +272,7 @@ class Recall:
         """The hits, the newest first, asked for a few at a time."""
         session = None if self._reach.everything else self._own
         while True:
-            hits = self._store.search(
+            hits = searchable(self._store).search(
                 words, session=session, types=SEARCHED, limit=LOOK, before=before
             )
             yield from hits

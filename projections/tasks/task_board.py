@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from foldlog.eventstore import EventDraft, EventStore, VersionConflict
+from foldlog.eventstore import EventDraft, Store, VersionConflict
 from foldlog.projections.tasks.board import (
     Board,
     Task,
@@ -51,7 +51,7 @@ class TaskBoard:
         name: Its name; the session is ``tasks:NAME``. It comes into being with its first task.
     """
 
-    def __init__(self, store: EventStore, name: str) -> None:
+    def __init__(self, store: Store, name: str) -> None:
         self.store = store
         self.session = session_of(name)
         self._board = Board()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from foldlog.eventstore import Event, EventStore, SessionNotFound, VersionNotFound
+from foldlog.eventstore import Event, SessionNotFound, Store, VersionNotFound
 from foldlog.projections.view.lineage import is_version
 from foldlog.projections.view.open import open_view
 from foldlog.projections.wire.blocks import objects
@@ -21,7 +21,7 @@ RESTORED = ("attachment.added", "state.set", "snapshot.taken")
 """What an append may hold after its edits: what the model gets again."""
 
 
-def resolve(store: EventStore, session: str, name: int | str) -> int:
+def resolve(store: Store, session: str, name: int | str) -> int:
     """Return the version that a name means.
 
     * ``head``: the newest view, which is the last version;
@@ -72,7 +72,7 @@ def _by_count(session: str, kind: str, count: str, found: Sequence[int]) -> int:
     )
 
 
-def _requests(store: EventStore, session: str) -> list[int]:
+def _requests(store: Store, session: str) -> list[int]:
     lineage = open_view(store, session).layout.lineage
 
     def on_lineage(type: str) -> list[Event]:
@@ -99,15 +99,15 @@ def _new_messages(events: Iterable[Event]) -> list[Event]:
     return list(first.values())
 
 
-def _edits(store: EventStore, session: str) -> list[int]:
+def _edits(store: Store, session: str) -> list[int]:
     return [_end_of(store, session, append[-1]) for append in _appends(store, session)]
 
 
-def _compactions(store: EventStore, session: str) -> list[int]:
+def _compactions(store: Store, session: str) -> list[int]:
     return [append[0].version - 1 for append in _appends(store, session) if _compacts(append)]
 
 
-def _appends(store: EventStore, session: str) -> list[list[Event]]:
+def _appends(store: Store, session: str) -> list[list[Event]]:
     """Return the appends that hold edits, each as its edits and summaries.
 
     Events of one append follow one another and have the same time. An import appends much at once:
@@ -126,7 +126,7 @@ def _follows(before: Event, event: Event) -> bool:
     return event.version == before.version + 1 and event.at == before.at
 
 
-def _end_of(store: EventStore, session: str, edit: Event) -> int:
+def _end_of(store: Store, session: str, edit: Event) -> int:
     end = edit
     for event in store.read(session, after=edit.version):
         if event.type not in RESTORED or not _follows(end, event):
@@ -140,14 +140,14 @@ def _compacts(append: Iterable[Event]) -> bool:
     return any(entry.get("shown") in COMPACTING for entry in entries)
 
 
-_KINDS: dict[str, Callable[[EventStore, str], list[int]]] = {
+_KINDS: dict[str, Callable[[Store, str], list[int]]] = {
     "request": _requests,
     "edit": _edits,
     "before-compaction": _compactions,
 }
 
 
-def _by_time(store: EventStore, session: str, text: str) -> int:
+def _by_time(store: Store, session: str, text: str) -> int:
     asked = moment(text)
     if asked is None:
         raise VersionNotFound(f"{text!r} does not name a version. Use {NAMES}.")

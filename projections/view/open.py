@@ -11,9 +11,9 @@ from contextlib import suppress
 
 from foldlog.eventstore import (
     Event,
-    EventStore,
     InvalidView,
     SessionNotFound,
+    Store,
     StoreError,
     VersionNotFound,
 )
@@ -57,7 +57,7 @@ def project(events: Iterable[Event], until: int | None = None) -> View:
     return view
 
 
-def open_view(store: EventStore, session: str, until: int | None = None) -> View:
+def open_view(store: Store, session: str, until: int | None = None) -> View:
     """Return the view of a stored session at a version; at its last version by default.
 
     Raises:
@@ -73,7 +73,7 @@ class Resumed:
     What the newest view had to load is kept for the next one, which shows most of it again.
     """
 
-    def __init__(self, store: EventStore, session: str) -> None:
+    def __init__(self, store: Store, session: str) -> None:
         self._store = store
         self._session = session
         self._source = StoreSource(store, session)
@@ -144,7 +144,7 @@ class MemorySource:
 class StoreSource:
     """Reads events from a store; those that a fork inherits are found with its ancestors."""
 
-    def __init__(self, store: EventStore, session: str) -> None:
+    def __init__(self, store: Store, session: str) -> None:
         self._store = store
         self._session = session
 

@@ -38,7 +38,7 @@ def test_an_empty_path_is_no_store(run: Run) -> None:
     assert result.exit_code == 2
     result = CliRunner().invoke(foldlog, ["--db", "", "sessions"])
     assert result.exit_code == 2
-    assert "--db names no file" in result.stderr
+    assert "--db names no store" in result.stderr
 
 
 def test_any_limit_will_do(run: Run) -> None:

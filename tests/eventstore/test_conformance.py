@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from foldlog import AsyncEventStore
-from foldlog.eventstore import EventStore
+from foldlog.eventstore import EventStore, Store
 from foldlog.eventstore.memory import MemoryStore
 from foldlog.eventstore.testing import Reopening, Searching, SharedStore, StoreConformance
+from foldlog.projections.testing import SessionConformance
 from tests.eventstore.awaited import Awaited
+from tests.eventstore.shelf import Shelf
 
 
-class TestFile(StoreConformance, Searching, SharedStore, Reopening):
+class TestFile(StoreConformance, Searching, SharedStore, Reopening, SessionConformance):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[EventStore]:
         with EventStore(tmp_path / "sessions.db", synchronous="NORMAL") as store:
@@ -39,17 +41,25 @@ class TestFile(StoreConformance, Searching, SharedStore, Reopening):
             store.close()
 
 
-class TestInMemory(StoreConformance, Searching):
+class TestInMemory(StoreConformance, Searching, SessionConformance):
     @pytest.fixture
     def store(self) -> Iterator[EventStore]:
         with EventStore(":memory:") as store:
             yield store
 
 
-class TestOracle(StoreConformance, Searching):
+class TestOracle(StoreConformance, Searching, SessionConformance):
     @pytest.fixture
     def store(self) -> MemoryStore:
         return MemoryStore()
+
+
+class TestShelf(StoreConformance, SessionConformance):
+    """A backend written only from the protocol, which inherits nothing."""
+
+    @pytest.fixture
+    def store(self) -> Store:
+        return Shelf()
 
 
 class TestAwaited(StoreConformance, SharedStore, Reopening):

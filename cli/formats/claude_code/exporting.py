@@ -14,7 +14,7 @@ from foldlog.eventstore.codec import dumps
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from foldlog.eventstore import EventStore
+    from foldlog.eventstore import Store
     from foldlog.eventstore.events import Event
 
 
@@ -32,7 +32,7 @@ class Exported(NamedTuple):
     content: bytes
 
 
-def export_lines(store: EventStore, session: str, until: int | None = None) -> Iterator[bytes]:
+def export_lines(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
     """The lines of a session, each with its newline: equal as JSON, in order.
 
     Lines that another session took up (sidechains inside the file) are put back between the others,
@@ -84,7 +84,7 @@ def _exported(events: Iterable[Event], writer: Writer) -> Iterator[Exported]:
     yield from (Exported(place, False, _json(line)) for line in writer.end())
 
 
-def _end(store: EventStore, session: str, version: int) -> tuple[int, int]:
+def _end(store: Store, session: str, version: int) -> tuple[int, int]:
     """Where the last line stood that was recorded up to a version."""
     events = store.read(session, until=version)
     return max((_place(event) for event in events if is_line(event)), default=(0, 0))
@@ -100,7 +100,7 @@ def _json(line: lines.Line) -> bytes:
     return safe_json(dumps(line).decode().lstrip()).encode()
 
 
-def _inline_children(store: EventStore, session: str) -> list[str]:
+def _inline_children(store: Store, session: str) -> list[str]:
     """The subagents whose lines stand in the session's own file."""
     return [
         info.session

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.jsonl_source import Record
-    from foldlog.eventstore import EventStore
+    from foldlog.eventstore import Store
     from foldlog.eventstore.events import Event, Json
 
 TASK_TOOLS = ("Task", "Agent")
@@ -106,7 +106,7 @@ def uuid_of(event: Event) -> str | None:
     return uuid if isinstance(uuid, str) else None
 
 
-def version_of(store: EventStore, session: str, uuids: set[str]) -> int | None:
+def version_of(store: Store, session: str, uuids: set[str]) -> int | None:
     """Return the last version of a session that records one of these lines."""
     if not store.exists(session):
         return None
@@ -147,9 +147,7 @@ def begins_copied(records: Iterable[Record], root: str) -> bool:
     return False
 
 
-def holder_of(
-    store: EventStore, root: str, records: Iterable[Record], session: str
-) -> Holder | None:
+def holder_of(store: Store, root: str, records: Iterable[Record], session: str) -> Holder | None:
     """Return the recorded session that holds a line, among those of the same folder and time."""
     record = next(r for r in records if r.value and r.value.get("uuid") == root)
     when = _time(record)
@@ -168,7 +166,7 @@ def holder_of(
     return next((holder for holder in found if holder is not None), None)
 
 
-def _held_by(store: EventStore, session: str, uuid: str) -> Holder | None:
+def _held_by(store: Store, session: str, uuid: str) -> Holder | None:
     for event in store.read(session):
         if uuid_of(event) == uuid:
             return Holder(session, event.meta.get("line", event.data).get("sessionId"))

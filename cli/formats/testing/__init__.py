@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import pytest
 
 from foldlog.cli.formats import ImportReport, SourceFiles, find, import_path
-from foldlog.eventstore import EventDraft, EventStore
+from foldlog.eventstore import EventDraft, EventStore, Store
 from foldlog.projections import Session, render
 
 CUTS = 12
@@ -69,7 +69,7 @@ class ImporterTests:
             metafunc.parametrize("sample", self.samples, ids=str)
 
     @pytest.fixture
-    def target(self) -> Iterator[EventStore]:
+    def target(self) -> Iterator[Store]:
         """A store in memory."""
         with EventStore(":memory:") as store:
             yield store
@@ -91,28 +91,26 @@ class ImporterTests:
     def test_it_is_recognised(self, sample: Sample) -> None:
         assert {name for name, _ in find(SourceFiles(sample.path))} == {self.format}
 
-    def test_every_message_is_imported(
-        self, target: EventStore, copy: Path, sample: Sample
-    ) -> None:
+    def test_every_message_is_imported(self, target: Store, copy: Path, sample: Sample) -> None:
         reports = self.imported(target, copy)
         assert counts(target, sample.counts) == sample.counts
         assert sum(report.new for report in reports) == sum(1 for _ in target.events())
         assert all(report.format == self.format for report in reports)
         assert all(verdict.ok for verdict in target.verify())
 
-    def test_every_session_can_be_sent(self, target: EventStore, copy: Path) -> None:
+    def test_every_session_can_be_sent(self, target: Store, copy: Path) -> None:
         self.imported(target, copy)
         for info in target.sessions():
             render(Session(target, info.session).view(), open="recover")
 
-    def test_imported_again_nothing_is_new(self, target: EventStore, copy: Path) -> None:
+    def test_imported_again_nothing_is_new(self, target: Store, copy: Path) -> None:
         first = self.imported(target, copy)
         again = self.imported(target, copy)
         assert [report.new for report in again] == [0] * len(again)
         assert [report.events for report in again] == [report.events for report in first]
 
     def test_a_dry_run_reports_the_same_and_records_nothing(
-        self, target: EventStore, copy: Path
+        self, target: Store, copy: Path
     ) -> None:
         dry = self.imported(target, copy, dry_run=True)
         assert list(target.events()) == []
@@ -122,7 +120,7 @@ class ImporterTests:
         ]
 
     def test_a_growing_file_ends_as_the_whole_one(
-        self, target: EventStore, copy: Path, sample: Sample
+        self, target: Store, copy: Path, sample: Sample
     ) -> None:
         main = copy / sample.main
         whole = main.read_bytes()
@@ -144,7 +142,7 @@ class ImporterTests:
                 self.imported(store, copy)
 
     def test_a_broken_line_is_reported_with_its_place_and_takes_nothing_along(
-        self, target: EventStore, copy: Path, sample: Sample
+        self, target: Store, copy: Path, sample: Sample
     ) -> None:
         if sample.broken is None:
             pytest.skip("no line of this format can be broken")
@@ -171,9 +169,7 @@ class ImporterTests:
             self.imported(mine, copy)
             assert counts(mine, sample.counts) == sample.counts
 
-    def imported(
-        self, store: EventStore, path: Path, *, dry_run: bool = False
-    ) -> list[ImportReport]:
+    def imported(self, store: Store, path: Path, *, dry_run: bool = False) -> list[ImportReport]:
         """Import a path and return the reports of this format; an exception in it is a failure."""
         reports = list(import_path(store, path, format=self.format, dry_run=dry_run))
         notes = [note.reason for report in reports for note in report.rejected]
@@ -181,13 +177,13 @@ class ImporterTests:
         return [report for report in reports if report.format == self.format]
 
 
-def counts(store: EventStore, types: Mapping[str, int]) -> dict[str, int]:
+def counts(store: Store, types: Mapping[str, int]) -> dict[str, int]:
     """Count the events of each type in a store."""
     found = Counter(event.type for event in store.events())
     return {type_: found[type_] for type_ in types}
 
 
-def contents(store: EventStore) -> dict[str, tuple[list[Any], Any]]:
+def contents(store: Store) -> dict[str, tuple[list[Any], Any]]:
     """Return the keys and the request of each session, whatever else was derived on the way."""
     return {
         info.session: (
