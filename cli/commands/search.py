@@ -1,4 +1,4 @@
-"""Where something was said, and whether the model still sees it."""
+"""Search what was said, and tell whether the model still sees it."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from foldlog.eventstore import InvalidView, Store
 from foldlog.eventstore.store import searchable
 from foldlog.eventstore.terms import Hit
 from foldlog.projections import View, open_view
-from foldlog.projections.explain.why import SEEN, is_seen
+from foldlog.projections.explain.why import EVER_SEEN, sight
 from foldlog.projections.view.address import Handle
-from foldlog.projections.view.pieces import WHOLE
 
-TOLD = SEEN | {"system.set", "tools.set", "summary.written"}
-"""The types of events that a model sees at some time."""
+IN_WORDS = {"whole": "", "part": "seen in part", "no": "not seen any more"}
+"""How much of a hit the model sees, as people are shown it."""
 
 LIMIT = 50
-"""How many are shown where no limit is given."""
+"""How many hits are shown if no limit is given."""
 
 
 class Found(NamedTuple):
-    """A hit, and whether the model still sees it at the head; None where there is no view.
+    """A hit, and how much of it the model still sees at the head.
 
     Attributes:
-        sight: The same for a person: empty where it is seen whole, or is nothing that is ever seen.
+        visible: Whether it sees any of it; None if there is no view.
+        sight: How much, in words; empty if it sees all of it, or never sees such events.
     """
 
     hit: Hit
@@ -43,7 +43,7 @@ class Found(NamedTuple):
     sight: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """As ``foldlog search --json`` prints it."""
+        """Return it as ``foldlog search --json`` prints it."""
         return {
             "session": self.hit.session,
             "version": self.hit.version,
@@ -128,11 +128,8 @@ def _seen(store: Store, hits: Iterator[Hit], session: str | None) -> Iterator[Fo
 
 
 def _found(view: View, hit: Hit) -> Found:
-    if not is_seen(view, hit.version):
-        return Found(hit, False, "not seen any more" if hit.type in TOLD else "")
-    piece = view.piece(hit.version)
-    whole = hit.type not in SEEN or piece is None or piece.shown == WHOLE
-    return Found(hit, True, "" if whole else "seen in part")
+    seen = sight(view, view.event(hit.version)).seen
+    return Found(hit, seen != "no", IN_WORDS[seen] if hit.type in EVER_SEEN else "")
 
 
 def _view(store: Store, session: str) -> View | None:

@@ -1,4 +1,4 @@
-"""What changed between two views: a diff of their pieces."""
+"""Find what changed between two views: a diff of their pieces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from foldlog.projections.explain.listing import piece_tokens
-from foldlog.projections.explain.why import SEEN, Cause, cause_of, moved_by
+from foldlog.projections.explain.why import IN_PLACE, Cause, cause_of, cause_of_leaving
 from foldlog.projections.view.pieces import WHOLE, Piece, Shown
 from foldlog.projections.view.view import View
 
@@ -21,10 +21,10 @@ class Change:
     Attributes:
         first: Its first version.
         last: Its last version.
-        before: How the one view shows it; None when it is not on that view's lineage.
-        after: How the other view shows it; None likewise.
+        before: How the first view shows it; None if it is not on that view's lineage.
+        after: How the second view shows it; None likewise.
         cause: The event that made the change; None for what was added.
-        tokens: Estimated tokens that the change saves; negative where it costs some.
+        tokens: Estimated tokens that the change saves; negative if it costs some.
     """
 
     first: int
@@ -35,7 +35,7 @@ class Change:
     tokens: int
 
     def to_json(self) -> dict[str, Any]:
-        """As ``foldlog diff --json`` prints it."""
+        """Return it as ``foldlog diff --json`` prints it."""
         return {
             "first": self.first,
             "last": self.last,
@@ -49,7 +49,7 @@ class Change:
 
 
 def diff(before: View, after: View) -> list[Change]:
-    """What changed between two views of one session, in the order of versions.
+    """Return what changed between two views of one session, in the order of versions.
 
     Ranges that show nothing of their own in either view (settings, requests, the edits themselves)
     are left out.
@@ -62,7 +62,7 @@ def diff(before: View, after: View) -> list[Change]:
 
 
 def _parts(before: View, after: View) -> Iterator[tuple[Piece | None, Piece | None]]:
-    """Both views cut at each other's pieces: the part of each at the same range."""
+    """Cut both views at each other's pieces; yield the part of each at the same range."""
     olds, news = _finder(before), _finder(after)
     pieces = (*before.pieces, *after.pieces)
     cuts = sorted({p.first for p in pieces} | {p.last + 1 for p in pieces})
@@ -85,7 +85,7 @@ def _finder(view: View) -> Callable[[int, int], Piece | None]:
 def _is_seen(before: View, after: View, old: Piece | None, new: Piece | None) -> bool:
     view, part = (before, old) if old else (after, new)
     assert part is not None
-    return any(event.type in SEEN for event in view.events(replace(part, shown=WHOLE)))
+    return any(event.type in IN_PLACE for event in view.events(replace(part, shown=WHOLE)))
 
 
 def _change(before: View, after: View, old: Piece | None, new: Piece | None) -> Change:
@@ -103,7 +103,7 @@ def _change(before: View, after: View, old: Piece | None, new: Piece | None) -> 
 
 
 def _cause(before: View, after: View, old: Piece | None, new: Piece | None) -> Cause | None:
-    """What made the change: an edit of the later view; else what took the earlier one's away."""
+    """Return what made the change: an edit of the later view, or what undid the earlier one's."""
     if new and new.edit is not None:
         return cause_of(after, new.edit, new.shown)
     if old is None:
@@ -111,5 +111,5 @@ def _cause(before: View, after: View, old: Piece | None, new: Piece | None) -> C
     gone = old.first if new is None else old.edit
     move = after.left_by(gone) if gone is not None else None
     if move is not None:
-        return moved_by(after, move)
+        return cause_of_leaving(after, move)
     return cause_of(before, old.edit, old.shown) if old.edit is not None else None

@@ -33,7 +33,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 """Half a character: no encoding takes it."""
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A text between two lines that it does not contain, with a line that says what it is."""
     text = _LONE.sub("\ufffd", text)
     word = _word(text)

@@ -1,4 +1,4 @@
-"""Reach: which sessions a reader may read, and what a name means there."""
+"""Which sessions a reader may read, and what a name means there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from foldlog.eventstore import Event, FoldlogError, InvalidView, Store
+from foldlog.projections.explain.why import Sight, sight
 from foldlog.projections.recall.quoted import one_line
 from foldlog.projections.recall.tool import Mistake, Named
 from foldlog.projections.view.address import Handle
@@ -14,10 +15,10 @@ from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import CALLS, blocks, call_id, content_of, kind
 
 FIRST_LOOK = 64
-"""Versions before a result that are looked at first for its call; each further look doubles."""
+"""How many versions before a result are first searched for its call; each further look doubles."""
 
 FARTHEST = 4_096
-"""Versions before a result behind which no call is looked for."""
+"""The farthest before a result that its call is looked for, in versions."""
 
 
 class Reach:
@@ -26,7 +27,7 @@ class Reach:
     Args:
         store: Where everything is.
         own: The session whose view the reader sees.
-        everything: Whether other sessions may be read as well.
+        everything: Whether other sessions may be read, too.
     """
 
     def __init__(self, store: Store, own: str, everything: bool) -> None:
@@ -36,13 +37,13 @@ class Reach:
         self._resumed = Resumed(store, own)
 
     def session(self, named: Named, within: str) -> str:
-        """The session in which to read what is named.
+        """Return the session in which to read what is named.
 
-        An event of another session is read where it is one of this session's own, because this one
-        inherited it, or that one.
+        An event of another session may be read if this session has it, too, because one of the two
+        inherited it.
 
         Raises:
-            Mistake: It is another session's. Whether that one exists is not told.
+            Mistake: It is another session's. The error does not reveal whether that one exists.
         """
         name = within if named.session is None else named.session
         if name in (self.own, within):
@@ -50,7 +51,7 @@ class Reach:
         if self.everything:
             return name if self.store.exists(name) else self.store.find_session(name)
         last = named.version if named.last is None else named.last
-        if isinstance(last, int) and self._shared(name, last):
+        if isinstance(last, int) and self._shares(name, last):
             return self.own
         raise Mistake(
             f"{one_line(name, 80)!r} is another session; this tool reads its own and no other."
@@ -58,24 +59,24 @@ class Reach:
         )
 
     def owns(self, event: Event) -> bool:
-        """Whether an event is one of the own session, recorded there or inherited."""
+        """Tell if an event is one of the own session, recorded there or inherited."""
         return event.session == self.own or self._at(self.own, event.version) == event.position
 
     def name(self, session: str, version: int, block: int | None = None) -> str:
-        """The name by which a reader gets at it: short in its own session."""
+        """Return the name by which a reader gets at an event: short in its own session."""
         if session == self.own:
             return f"{version}#{block}" if block else str(version)
         return str(Handle(session, version, block))
 
     def view(self, session: str, until: int | None = None) -> View | None:
-        """The view of a session; None where it cannot be folded."""
+        """Return the view of a session; None if it cannot be folded."""
         resumed = self._resumed if session == self.own else Resumed(self.store, session)
         with suppress(InvalidView):
             return resumed.view(until)
         return None
 
     def call(self, session: str, result: Event) -> dict[str, object] | None:
-        """The call that a result answers; None where it is not found near it."""
+        """Return the call that a result answers; None if it is not found near the result."""
         id, look, last = call_id(result.data), FIRST_LOOK, result.version - 1
         while id and last > 0 and result.version - last < FARTHEST:
             first = max(1, last - look + 1)
@@ -91,12 +92,19 @@ class Reach:
                 if kind(block) in CALLS:
                     yield block
 
-    def _shared(self, other: str, version: int) -> bool:
+    def _shares(self, other: str, version: int) -> bool:
         place = self._at(self.own, version)
         return place is not None and place == self._at(other, version)
 
     def _at(self, session: str, version: int) -> int | None:
-        """The position of an event; None where there is none, or none that can be read."""
+        """Return the position of an event; None if there is none that can be read."""
         with suppress(FoldlogError):
             return self.store.get(session, version).position
         return None
+
+
+def sight_in(view: View | None, event: Event) -> Sight:
+    """Return how a model sees an event in a view; that it is not known if there is no view."""
+    if view is None or event.version > view.version:
+        return Sight("no", "not known how it is shown")
+    return sight(view, event)

@@ -15,11 +15,18 @@ from foldlog.eventstore import Event, FoldlogError
 from foldlog.eventstore.events import Json
 from foldlog.eventstore.store import searchable
 from foldlog.eventstore.text import text_of as words_of
-from foldlog.projections.recall import images, lists, texts, visibility
+from foldlog.projections.recall import images, lists, texts
 from foldlog.projections.recall.lists import Row
-from foldlog.projections.recall.quoted import BEGIN, LEAST, PAGE, asked_again, one_line, page_of
-from foldlog.projections.recall.quoted import quoted as quote
-from foldlog.projections.recall.reach import Reach
+from foldlog.projections.recall.quoted import (
+    BEGIN,
+    LEAST,
+    PAGE,
+    asked_again,
+    one_line,
+    page_of,
+    quote,
+)
+from foldlog.projections.recall.reach import Reach, sight_in
 from foldlog.projections.recall.tool import NAME, Asked, Mistake, Named
 from foldlog.projections.view.address import resolve
 from foldlog.projections.view.view import View
@@ -90,11 +97,11 @@ class Recall:
     def answer(self, arguments: object) -> Answer:
         """The answer to a call of the tool. What cannot be answered is one that says so."""
         try:
-            return Answer(self._answered(Asked.read(arguments), self._own))
+            return Answer(self._answer(Asked.read(arguments), self._own))
         except (FoldlogError, Mistake) as error:
             return Answer(one_line(f"Nothing was recalled: {error}", TROUBLE), is_error=True)
 
-    def _answered(self, asked: Asked, within: str) -> str | list[Json]:
+    def _answer(self, asked: Asked, within: str) -> str | list[Json]:
         if not self._store.exists(self._own):
             raise Mistake("nothing is recorded in this session yet.")
         if asked.search is not None:
@@ -114,7 +121,7 @@ class Recall:
         event = self._store.get(session, named.version)
         source = self._source(session, event)
         if source is not None:
-            again = self._answered(source, session)
+            again = self._answer(source, session)
             said = f"Version {event.version} is an answer of this tool. Anew, what it was about:\n"
             return _before(said, again)
         if event.type == "snapshot.taken":
@@ -135,7 +142,7 @@ class Recall:
         what = f"Version {event.version}{f', block {number}' if number else ''}"
         extent = _extent(len(whole), asked.start, len(page))
         said = [
-            f"{what}: {extent}. {self._visibility(session, event, view)}",
+            f"{what}: {extent}. {self._how_seen(session, event, view)}",
             quote("\n".join([*head, page])),
             *self._behind(session, event, view),
             *self._next({"show": name}, following),
@@ -151,24 +158,26 @@ class Recall:
             lines.append(f"answers: {texts.call_line(call)}")
         if event.type == "tool.result" and event.data.get("is_error") is True:
             lines.append("the call failed")
-        rule = visibility.cause(view, event)
-        if rule is not None:
-            lines.append(f"by rule: {rule}")
+        cause = sight_in(view, event).cause
+        if cause is not None:
+            rule = f"{one_line(cause.rule, 60)} (version {cause.version})"
+            lines.append(f"by rule: {rule}: {one_line(cause.reason, texts.HEAD)}")
         return [*lines, ""]
 
     def _behind(self, session: str, event: Event, view: View | None) -> Iterator[str]:
         """Of a summary, how to get at what it stands for."""
         if event.type != "summary.written":
             return
-        for first, last in _covered(event)[:RANGES]:
+        for first, last in _covered_ranges(event)[:RANGES]:
             name = self._reach.name(session, first)
             call = asked_again({"show": f"{name}-{last}"})
             yield f"It stands for the versions {first} to {last}: {call} lists them."
 
-    def _visibility(self, session: str, event: Event, view: View | None) -> str:
+    def _how_seen(self, session: str, event: Event, view: View | None) -> str:
         if session != self._own:
             return "It is another session's."
-        return visibility.sentence(view, event)
+        words = one_line(sight_in(view, event).words, 60)
+        return f"In your view now: {words}." if words else "You see it now, in full."
 
     def _with_images(self, said: list[str], found: list[Json]) -> str | list[Json]:
         held = images.count(found)
@@ -260,12 +269,12 @@ class Recall:
             if self._is_echo(session, event, words):
                 continue
             view = self._reach.view(session)
-            state = visibility.brief(view, event)
-            if asked.out_of_sight and state == visibility.IN_FULL:
+            how = sight_in(view, event)
+            if asked.out_of_sight and how.seen == "whole":
                 continue
             name = self._reach.name(session, hit.version)
             what = one_line(f"{hit.type} {hit.tool or ''}", 80)
-            said = "  ".join([name, what, state or "seen"])
+            said = "  ".join([name, what, one_line(how.words, 60) or "seen"])
             yield hit, f"{said}: {one_line(hit.snippet, texts.HEAD)}"
 
     def _hits(self, words: str, before: int | None) -> Iterator[Hit]:
@@ -331,7 +340,7 @@ def _holds(said: str, words: str) -> bool:
     return any(re.search(term.pattern, folded) for term in parse(words))
 
 
-def _covered(event: Event) -> list[tuple[int, int]]:
+def _covered_ranges(event: Event) -> list[tuple[int, int]]:
     found = event.data.get("covers")
     pairs = found if isinstance(found, list) else []
     return [

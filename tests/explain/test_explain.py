@@ -13,10 +13,11 @@ from foldlog.eventstore.events import EventDraft
 from foldlog.projections.explain.listing import rows, text_of_item
 from foldlog.projections.explain.statistics import statistics
 from foldlog.projections.explain.tool_events import of_tool
-from foldlog.projections.explain.why import is_seen
+from foldlog.projections.explain.why import sight
 from foldlog.projections.render.items import items
 from foldlog.projections.view.address import Handle
 from foldlog.projections.view.open import project
+from foldlog.projections.view.view import View
 from tests.projections.build import (
     assistant,
     call,
@@ -102,6 +103,10 @@ def test_the_text_of_an_item_is_that_of_its_results_too() -> None:
     assert [text_of_item(item) for item in items(VIEW)] == [
         *("question", "", "<012>", "[gone]", "answer", "more")
     ]
+
+
+def is_seen(view: View, version: int) -> bool:
+    return sight(view, view.event(version)).seen != "no"
 
 
 @pytest.mark.parametrize(
