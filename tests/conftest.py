@@ -5,6 +5,8 @@ On a machine where it runs for the first time it makes tables of Unicode, which 
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +18,9 @@ settings.register_profile(
     "foldlog", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("foldlog")
+
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="foldlog-state-")
+"""The state folder of these tests and of every process that they start: not the user's."""
 
 
 @pytest.fixture

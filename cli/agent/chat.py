@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
-from pathlib import Path
 from typing import Self
 
 from foldlog.cli.agent import slash
 from foldlog.cli.agent.display import answer_of
 from foldlog.cli.agent.loop import Agent
 from foldlog.cli.agent.setup import Setup
+from foldlog.cli.agent.trust import tell_folder
 from foldlog.cli.agent.turn_state import newest, owes
 from foldlog.cli.describe import headline
 from foldlog.cli.exit_codes import print_error
@@ -67,8 +66,7 @@ class Chat:
             self._held.close()
             self._held = held.pop_all()
         self.agent = agent
-        if not same_folder(agent.executor.cwd):
-            note(f"The session works in {agent.executor.cwd}, where it began.")
+        tell_folder(agent.session, agent.executor.cwd)
 
     def set_policy(self, name: str) -> None:
         """Prepare views by another policy from now on.
@@ -76,9 +74,7 @@ class Chat:
         Raises:
             PolicyError: There is no such policy, or it says what cannot be.
         """
-        setup = replace(self.setup, policy=name)
-        setup.check()
-        self.setup = setup
+        self.setup = self.setup.with_policy(name)
         self.agent = self.setup.agent(self.agent.session)
 
     # -- turns -------------------------------------------------------------------------------
@@ -146,14 +142,6 @@ class Chat:
                 if not is_interactive():
                     raise
                 print_error(error)
-
-
-def same_folder(folder: Path) -> bool:
-    """Whether a folder is the current one."""
-    try:
-        return folder.samefile(Path.cwd())
-    except OSError:
-        return False  # one of them was removed
 
 
 def is_interactive() -> bool:

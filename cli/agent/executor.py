@@ -19,6 +19,7 @@ from foldlog.cli.agent.permissions import Permissions
 from foldlog.cli.agent.tool import Context, Stopped, Tool, ToolFailed
 from foldlog.cli.agent.tool_result import Result, storable, with_notes
 from foldlog.eventstore import Event, EventDraft, InvalidDraft
+from foldlog.projections.installation import installation
 from foldlog.projections.session import Session
 
 STARTED = "tool.started"
@@ -38,7 +39,7 @@ class Executor:
         tools: The tools there are.
         permissions: Who may do what.
         hooks: What runs before and after a call.
-        cwd: The folder that the tools work in; without, the session's, else the current one.
+        cwd: The folder that the tools work in; without, that of ``folder_of``.
     """
 
     def __init__(
@@ -213,8 +214,20 @@ def mistakes(schema: Mapping[str, Any], arguments: Any) -> Iterable[str]:
 
 
 def folder_of(session: Session) -> str:
-    """The folder that a session works in; the current one where it does not say."""
-    found = None
-    if session.store.exists(session.id):
-        found = session.store.session(session.id).cwd
-    return found or "."
+    """Return the folder that a session works in.
+
+    That is the one it began in, if this installation recorded it; what another program or machine
+    says about folders decides nothing here, and the current one is used.
+    """
+    named = named_folder(session)
+    if named is None:
+        return "."
+    started = session.store.read(session.id, types=("session.started",))
+    own = (event for event in started if event.data.get("cwd") == named)
+    return named if any(map(installation().recorded, own)) else "."
+
+
+def named_folder(session: Session) -> str | None:
+    """Return the folder that the log names, whoever recorded it."""
+    store = session.store
+    return store.session(session.id).cwd if store.exists(session.id) else None

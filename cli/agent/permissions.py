@@ -2,29 +2,28 @@
 
 A decision is an event, ``permission.decided``. What was allowed always, or never, holds for as long
 as the session and its forks: after a restart, a compaction, a rewind. No summary and no message
-grants anything, since only these events are read. What is denied stays denied, whatever allows it.
+grants anything, since only these events are read, and only those that this installation sealed: a
+store that somebody else wrote allows nothing. What is denied stays denied, whatever allows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from foldlog.cli.agent.patterns import Pattern, PatternError, Subject, offered
 from foldlog.cli.agent.tool import Arguments, Context, Tool, Touched
-from foldlog.eventstore import EventDraft, FoldlogError
+from foldlog.eventstore import Event, EventDraft, FoldlogError
+from foldlog.projections.installation import installation
 from foldlog.projections.session import Session
 
 TYPE = "permission.decided"
 
 Decision: TypeAlias = Literal["allow", "deny"]
 Scope: TypeAlias = Literal["once", "always", "never"]
-
-LASTING: tuple[tuple[Decision, Scope], ...] = (("allow", "always"), ("deny", "never"))
-"""What holds for more than one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +119,7 @@ class Permissions:
             "deny": [Pattern.parse(text) for text in deny],
         }
         self._decided: dict[Decision, list[Pattern]] = {"allow": [], "deny": []}
+        self._foreign: list[Pattern] = []
         self._read_to = 0
         self._ask = ask
         self._above = above
@@ -143,6 +143,17 @@ class Permissions:
             self._record(context.call, "allow", "once", *allowed)
             return Verdict(True)
         return self._asked(tool, arguments, subject, context, why)
+
+    def foreign(self) -> tuple[Pattern, ...]:
+        """Return what the log allows always, but another installation recorded: not in force."""
+        self._catch_up()
+        own = set(self._decided["allow"])
+        return tuple(dict.fromkeys(one for one in self._foreign if one not in own))
+
+    def adopt(self, patterns: Iterable[Pattern]) -> None:
+        """Record that a person allows these always."""
+        for pattern in patterns:
+            self._record(None, "allow", "always", pattern, "person")
 
     def hides(self, path: Path, cwd: Path) -> bool:
         """Whether a file may not be read: what is denied to ``read`` no search shows either."""
@@ -193,25 +204,31 @@ class Permissions:
         if last <= self._read_to:
             return
         for event in store.read(session, after=self._read_to, until=last, types=[TYPE]):
-            if not event.meta:  # what was imported was decided elsewhere, by whomever
-                self._take_up(event.data)
+            self._take_up(event)
         self._read_to = last
 
-    def _take_up(self, data: Mapping[str, Any]) -> None:
-        text = data.get("pattern")
+    def _take_up(self, event: Event) -> None:
+        text, decided = (
+            event.data.get("pattern"),
+            (event.data.get("decision"), event.data.get("scope")),
+        )
         if not isinstance(text, str):
             return
-        for decision, scope in LASTING:
-            if (data.get("decision"), data.get("scope")) == (decision, scope):
-                with suppress(PatternError):  # nothing can be meant by it, so it allows nothing
-                    self._decided[decision].append(Pattern.parse(text))
+        with suppress(PatternError):  # nothing can be meant by it, so it allows nothing
+            if decided == ("deny", "never"):
+                self._decided["deny"].append(Pattern.parse(text))
+            elif decided == ("allow", "always"):
+                own = installation().recorded(event)
+                (self._decided["allow"] if own else self._foreign).append(Pattern.parse(text))
 
     def _record(
-        self, call: str, decision: Decision, scope: Scope, pattern: Pattern | None, by: str
+        self, call: str | None, decision: Decision, scope: Scope, pattern: Pattern | None, by: str
     ) -> None:
-        data = {"tool_use_id": call, "decision": decision, "scope": scope, "by": by}
+        about = {"tool_use_id": call} if call else {}
+        data = {**about, "decision": decision, "scope": scope, "by": by}
         more = {"pattern": str(pattern)} if pattern else {}
-        self._session.append(EventDraft(TYPE, {**data, **more}))
+        draft = EventDraft(TYPE, {**data, **more})
+        self._session.append(installation().sealed(self._session.id, draft))
 
 
 def needed(tool: Tool, subject: Subject, cwd: Path) -> str:

@@ -1,8 +1,9 @@
-"""Asking a person on the terminal whether a call may run."""
+"""Ask a person on the terminal: whether a call may run, whether something from elsewhere counts."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import click
 
@@ -12,12 +13,12 @@ from foldlog.cli.safe import one_line, safe
 
 
 def ask(question: Question) -> Answer:
-    """What a person decides about a call.
+    """Return what a person decides about a call.
 
     Raises:
-        EOFError: Nobody answers.
+        EOFError: There is no answer.
     """
-    for line in _told(question):
+    for line in _question_lines(question):
         click.echo(line)
     while True:
         answer = answered(input("? "), question)
@@ -26,8 +27,18 @@ def ask(question: Question) -> Answer:
         note("Answer y, n, never, or the number of what to allow always; n may have a reason.")
 
 
+def confirm(lines: Iterable[str], question: str) -> bool:
+    """Return whether a person says yes to what is listed; no answer is a no."""
+    for line in lines:
+        click.echo(one_line(line) if line.strip() == line else f"  {one_line(line)}")
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
 def answered(text: str, question: Question) -> Answer | None:
-    """What somebody means by an answer; None for what means nothing."""
+    """Return what an answer means; None where it means nothing."""
     word, _, reason = text.strip().partition(" ")
     if word in ("y", "yes"):
         return Answer("allow")
@@ -40,8 +51,8 @@ def answered(text: str, question: Question) -> Answer | None:
     return None
 
 
-def _told(question: Question) -> list[str]:
-    """The question, whole: nobody is asked about what they cannot see."""
+def _question_lines(question: Question) -> list[str]:
+    """Return the question in full: a person decides only about what they can see."""
     lines = [styled(f"May {one_line(question.tool)} run? ({question.why})", bold=True)]
     for name, value in question.arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -52,6 +63,6 @@ def _told(question: Question) -> list[str]:
         lines.append(f"  {number}      always: {one_line(pattern)}")
     return [
         *lines,
-        "  n      no; what stands behind it is told to the model",
+        "  n      no; text after it is passed to the model as the reason",
         f"  never  never: {one_line(question.patterns[0])}",
     ]

@@ -25,14 +25,22 @@ from foldlog.cli.agent.subagents import task_tool
 from foldlog.cli.agent.tool import Tool
 from foldlog.cli.agent.tool_result import sendable
 from foldlog.cli.agent.tools import standard
+from foldlog.cli.agent.trust import (
+    STATE,
+    absolute,
+    accepted_policy,
+    ask_for_grants,
+    check_unchanged,
+    digest_of,
+    known_state,
+)
 from foldlog.eventstore import EventDraft, Store
-from foldlog.projections import Session, open_view
+from foldlog.projections import Session
+from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.policy import policy as named_policy
+from foldlog.projections.installation import installation
 from foldlog.projections.summaries import summarizer as named_summarizer
 from foldlog.projections.tokens.model_windows import window_of
-
-STATE = "agent"
-"""The key of the state that tells how the agent was made."""
 
 SYSTEM = """\
 You are an agent that works in the folder {cwd} of a person's computer, with the tools below. Look \
@@ -57,7 +65,8 @@ class Setup:
         model: Who answers.
         named: How the model was named.
         display: Who shows what happens.
-        policy, window, summarizer: How views are prepared.
+        policy, window, summarizer: How views are prepared; files by their absolute paths.
+        policy_digest: The SHA-256 of a policy's file; None for a preset.
         system: The system prompt; None for that of the session, else ``SYSTEM``.
         allow, deny: Patterns of calls that were allowed and denied beforehand.
         ask: Asks a person; None where there is none.
@@ -69,6 +78,7 @@ class Setup:
     named: str
     display: Display
     policy: str | None = None
+    policy_digest: str | None = None
     window: int | None = None
     summarizer: str = "digest"
     system: str | None = None
@@ -82,8 +92,11 @@ class Setup:
         """The agent for a session; what a crash left open in it is closed."""
         permissions = Permissions(session, allow=self.allow, deny=self.deny, ask=self.ask)
         tools = [*standard(), task_tool(self, permissions)]
-        made = self._agent(session, tools, permissions, self.display)
+        asks = self.ask is not None
+        policy = accepted_policy(session, self.policy, asks=asks)
+        made = self._agent(session, tools, permissions, self.display, policy)
         if session.version:
+            ask_for_grants(permissions, asks=asks)
             made.take_up()
             self.begin(session, made.executor)
         return made
@@ -98,17 +111,22 @@ class Setup:
         """The agent for the child session of a call: it has no subagents of its own."""
         permissions = Permissions(session, ask=self.ask, above=parent)
         child = replace(self, model=self.model.of_call(call), display=self.display.inner())
-        made = child._agent(session, standard(), permissions, child.display)
+        made = child._agent(session, standard(), permissions, child.display, self.policy)
         child.begin(session, made.executor)
         return made
 
     def _agent(
-        self, session: Session, tools: Sequence[Tool], permissions: Permissions, display: Display
+        self,
+        session: Session,
+        tools: Sequence[Tool],
+        permissions: Permissions,
+        display: Display,
+        policy: str | Policy | None,
     ) -> Agent:
         executor = Executor(session, tools, permissions, hooks=self.hooks)
         self.spending.watch(session.store, session.id)
         known = {
-            "policy": self.policy,
+            "policy": policy,
             "summarizer": self.model.summarizer(self.summarizer, session),
             "model": self.model.name,
             "window": self.window or self.model.window,
@@ -117,10 +135,11 @@ class Setup:
         return Agent(session, self.model, executor, display, self.spending, known, self.max_tokens)
 
     def _beginning(self, session: Session, executor: Executor) -> Iterator[EventDraft]:
-        view = session.view() if session.version else None
+        view, own = session.view() if session.version else None, installation()
         if view is None:
             origin = {"harness": "foldlog"}
-            yield EventDraft("session.started", {"cwd": str(executor.cwd), "origin": origin})
+            data = {"cwd": str(executor.cwd), "origin": origin}
+            yield own.sealed(session.id, EventDraft("session.started", data))
         known = view and (view.system or {}).get("system")
         system = self.system or known or SYSTEM.format(cwd=sendable(str(executor.cwd)))
         if system != known:
@@ -128,8 +147,24 @@ class Setup:
         tools = executor.definitions()
         if view is None or (view.tools or {}).get("tools") != tools:
             yield EventDraft("tools.set", {"tools": tools})
-        if view is None or view.state(STATE) != self.state:
-            yield EventDraft("state.set", {"key": STATE, "value": self.state})
+        state = {"key": STATE, "value": self.state}
+        if view is None or view.state(STATE) != self.state or not self._sealed(session, state):
+            yield own.sealed(session.id, EventDraft("state.set", state))
+
+    def _sealed(self, session: Session, state: dict[str, Any]) -> bool:
+        events = session.store.read(session.id, types=("state.set",))
+        return installation().recorded_any(events, state)
+
+    def with_policy(self, name: str) -> Setup:
+        """Return the same with another policy: a preset or a file.
+
+        Raises:
+            PolicyError: There is no such policy, or it is not valid.
+        """
+        path = absolute(name)
+        made = replace(self, policy=path, policy_digest=digest_of(path))
+        made.check()
+        return made
 
     def check(self) -> None:
         """Look whether all that was named is there, before anything is recorded.
@@ -153,11 +188,13 @@ class Setup:
     @property
     def state(self) -> dict[str, Any]:
         """How it was made, as the log keeps it for the next time."""
+        digest = {"policy_digest": self.policy_digest} if self.policy_digest else {}
         return {
             "model": self.named,
             "policy": self.policy,
             "window": self.window,
             "summarizer": self.summarizer,
+            **digest,
         }
 
 
@@ -184,7 +221,11 @@ def setup(
     Raises:
         FoldlogError: Something that was named is not there, or says what cannot be.
     """
-    before = _state(known)
+    before = known_state(*known) if known else {}
+    asks = not once and sys.stdin.isatty()
+    if policy is None:
+        check_unchanged(before.get("policy"), before.get("policy_digest"), asks=asks)
+    policy = absolute(policy) if policy else before.get("policy")
     named = model or before.get("model") or os.environ.get("ANTHROPIC_MODEL") or DEFAULT
     if named.startswith(SCRIPTED):
         named = SCRIPTED + os.path.abspath(named.removeprefix(SCRIPTED))
@@ -194,20 +235,16 @@ def setup(
         model=named_model(named),
         named=named,
         display=Quiet() if once else Display(),
-        policy=policy or before.get("policy"),
+        policy=policy,
+        policy_digest=digest_of(policy),
         window=window or before.get("window"),
-        summarizer=summarizer or before.get("summarizer") or "digest",
+        summarizer=absolute(summarizer or before.get("summarizer") or "digest"),
         system=system.read_text("utf-8") if system else None,
         allow=allowed,
         deny=denied,
-        ask=None if once or not sys.stdin.isatty() else ask,
+        ask=ask if asks else None,
         hooks=read.hooks,
         spending=Spending(limit),
     )
     made.check()
     return made
-
-
-def _state(known: tuple[Store, str] | None) -> dict[str, Any]:
-    found = open_view(*known).state(STATE) if known else None
-    return found if isinstance(found, dict) else {}

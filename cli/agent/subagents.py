@@ -16,6 +16,7 @@ from foldlog.cli.agent.tool import Arguments, Context, Tool, ToolFailed
 from foldlog.cli.agent.turn_state import newest
 from foldlog.eventstore import EventDraft
 from foldlog.projections import Session
+from foldlog.projections.installation import installation
 
 if TYPE_CHECKING:
     from foldlog.cli.agent.setup import Setup
@@ -71,5 +72,5 @@ def _begun(arguments: Arguments, context: Context) -> Session:
         "origin": {"harness": "foldlog"},
         "parent": {**made, "tool_use_id": context.call},
     }
-    child.append(EventDraft("session.started", data))
+    child.append(installation().sealed(child.id, EventDraft("session.started", data)))
     return child

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -118,16 +119,19 @@ def compact_command(
     """
     if first is not None and end is not None:
         raise click.UsageError("Give --from or --up-to, not both.")
+    from foldlog.cli.agent.trust import accepted_policy
+
     with (reading if dry_run else writing)(where) as store:
         compacted = Session(store, find(store, session))
+        given = accepted_policy(compacted, policy, asks=sys.stdin.isatty())
         asked = compacted.asked(first, end)
         known: Known = {"model": model, "window": window}
         if dry_run:
-            made = compacted.planned(policy, asked=asked, instructions=instructions, **known)
+            made = compacted.planned(given, asked=asked, instructions=instructions, **known)
             rows = list(planned_rows(made))
         else:
             compacted.compact(
-                policy, asked=asked, instructions=instructions, summarizer=summarizer, **known
+                given, asked=asked, instructions=instructions, summarizer=summarizer, **known
             )
             rows = list(recorded_rows(compacted.prepared)) if compacted.prepared else []
             for notice in compacted.prepared.notices if compacted.prepared else ():

@@ -19,7 +19,7 @@ from foldlog.projections.compaction.decision import (
     Restore,
     Summarize,
 )
-from foldlog.projections.compaction.errors import CandidateRefused, PolicyError
+from foldlog.projections.compaction.errors import CandidateRefused, ForeignPolicy, PolicyError
 from foldlog.projections.compaction.plan import Done, Plan, plan
 from foldlog.projections.compaction.policy import Policy, policy, presets
 from foldlog.projections.compaction.reading import Reading
@@ -42,6 +42,7 @@ __all__ = [
     "EditPrice",
     "Edits",
     "File",
+    "ForeignPolicy",
     "ModelWindow",
     "Plan",
     "Policy",

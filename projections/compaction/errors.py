@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.errors import ContextError, FoldlogError
 
@@ -14,6 +15,23 @@ Refusal: TypeAlias = Literal[
 
 class PolicyError(FoldlogError):
     """A policy says what cannot be: an unknown key, a value that makes no sense, no such name."""
+
+
+class ForeignPolicy(PolicyError):
+    """The policy that a session's log names was recorded elsewhere, and has powers.
+
+    Attributes:
+        data: The policy, as ``Policy.read`` takes it.
+        powers: What it would do besides compacting, each in a line.
+    """
+
+    def __init__(self, name: str, data: Mapping[str, Any], powers: tuple[str, ...]) -> None:
+        self.data = data
+        self.powers = powers
+        super().__init__(
+            f"the policy {name!r} of this session was recorded by another program or on another"
+            f" machine, and would {'; '.join(powers)}. Name the policy to use (--policy)."
+        )
 
 
 class CandidateRefused(ContextError):

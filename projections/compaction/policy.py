@@ -106,6 +106,16 @@ class Policy:
         """A reading for it; keep one for each session."""
         return Reading(self.unit, self.settings.materialize)
 
+    def powers(self) -> tuple[str, ...]:
+        """Return what it does on this machine besides compacting: hooks, files that it writes."""
+        hooks = self.settings.hooks or {}
+        commands = [hooks.get("before", ()), hooks.get("after", ())]
+        named = [[one] if isinstance(one, str) else list(one) for one in commands]
+        runs = (f"run `{command}`" for commands in named for command in commands)
+        folder = self.settings.materialize
+        writes = () if folder is None else (f"write files below {folder}",)
+        return (*runs, *writes)
+
     def recorded(self) -> EventDraft:
         """The ``policy.set`` event that makes its decisions explicable."""
         return EventDraft("policy.set", {**self.data})

@@ -24,6 +24,7 @@ from foldlog.projections.compaction.policy import Policy
 from foldlog.projections.compaction.reading import Reading
 from foldlog.projections.compaction.restore import restored
 from foldlog.projections.compaction.rules import RULES
+from foldlog.projections.installation import installation
 from foldlog.projections.summaries import (
     Accepted,
     DigestSummarizer,
@@ -331,8 +332,11 @@ class Preparer:
     def _policy_set(self) -> Iterator[EventDraft]:
         """The policy, where it is another one than the log has."""
         draft = self.policy.recorded()
-        known = [event.data for event in self._events("policy.set")]
-        if not known or known[-1] != draft.data:
+        known = list(self._events("policy.set"))[-1:]
+        if self.policy.powers():
+            draft = installation().sealed(self.session.id, draft)
+            known = [event for event in known if installation().recorded(event)]
+        if not known or known[0].data != draft.data:
             yield draft
 
     def _refused(self, made: Plan, refusal: CandidateRefused) -> None:

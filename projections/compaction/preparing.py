@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from foldlog.projections.compaction.errors import ForeignPolicy
 from foldlog.projections.compaction.moment import Given
-from foldlog.projections.compaction.policy import DEFAULT, Policy
+from foldlog.projections.compaction.policy import DEFAULT, Policy, presets
 from foldlog.projections.compaction.policy import policy as named_policy
 from foldlog.projections.compaction.prepare import Preparer
+from foldlog.projections.installation import installation
 from foldlog.projections.summaries import Summarizer
 from foldlog.projections.summaries import summarizer as named_summarizer
 from foldlog.projections.summaries.hooks import Hooks
@@ -31,7 +33,9 @@ def preparer(
         known: The one used before: it is kept where the policy is the same.
 
     Raises:
-        PolicyError: There is no such policy, or it says what cannot be.
+        PolicyError: There is no such policy, or it is not valid.
+        ForeignPolicy: None was given, and the one set last runs hooks or writes files, and was
+            recorded elsewhere.
         SummaryFailed: There is no such summarizer.
     """
     if known is None or policy != known.given:
@@ -44,10 +48,24 @@ def preparer(
 
 
 def set_policy(session: Session) -> Policy | None:
-    """The policy that was set last in a session; None where none was."""
+    """Return the policy that was set last in a session; None where none was.
+
+    Raises:
+        ForeignPolicy: It runs hooks or writes files, and another installation recorded it.
+    """
     events = session.store.read(session.id, types=("policy.set",))
     newest = max(events, key=lambda event: event.version, default=None)
-    return Policy.read(newest.data, f"version {newest.version}") if newest else None
+    if newest is None:
+        return None
+    found = Policy.read(newest.data, f"version {newest.version}")
+    powers = found.powers()
+    if powers and not (_is_preset(found) or installation().recorded(newest)):
+        raise ForeignPolicy(found.name, found.data, powers)
+    return found
+
+
+def _is_preset(found: Policy) -> bool:
+    return found.name in presets() and found.data == named_policy(found.name).data
 
 
 def _policy(session: Session, given: Given) -> Policy:

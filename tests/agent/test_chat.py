@@ -15,6 +15,7 @@ from foldlog.cli.agent.models import DEFAULT
 from foldlog.cli.main import foldlog
 from foldlog.eventstore import Event, EventDraft, EventStore
 from foldlog.projections import Session
+from foldlog.projections.installation import installation
 from tests.server import Server, reply
 
 Talk = Callable[..., Result]
@@ -284,11 +285,11 @@ class TestResuming:
         store = EventStore("s.db")
         session = Session(store, "s")
         state = {"model": f"scripted:{Path('script.json').absolute()}"}
-        session.append(
+        begun = (
             EventDraft("session.started", {"cwd": str(Path.cwd())}),
             EventDraft("state.set", {"key": "agent", "value": state}),
-            *drafts,
         )
+        session.append(*(installation().sealed("s", draft) for draft in begun), *drafts)
         assert model
         return session
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from foldlog import EventStore, Session
 from foldlog.cli.agent.executor import Executor
 from foldlog.cli.agent.permissions import Answer, Permissions, Question
 from foldlog.cli.agent.tool import Arguments, Context, Tool
+from foldlog.projections.installation import installation
 from tests.agent.conftest import Hands, Make
 
 ANY = {"type": "object"}
@@ -235,8 +237,18 @@ class TestTheStandardTools:
         from foldlog import EventDraft
 
         session = Session(store, "elsewhere")
-        session.append(EventDraft("session.started", {"cwd": "/"}))
+        started = EventDraft("session.started", {"cwd": "/"})
+        session.append(installation().sealed("elsewhere", started))
         assert str(Executor(session, [], Permissions(session)).cwd) == "/"
+        fork = session.fork()
+        assert str(Executor(fork, [], Permissions(fork)).cwd) == "/"
+
+    def test_another_program_s_folder_is_not_taken(self, store: EventStore) -> None:
+        from foldlog import EventDraft
+
+        session = Session(store, "imported")
+        session.append(EventDraft("session.started", {"cwd": "/"}))
+        assert Executor(session, [], Permissions(session)).cwd == Path.cwd()
 
 
 _TRUE = {"command": "true"}

@@ -10,6 +10,7 @@ from foldlog import EventDraft, EventStore, Session
 from foldlog.cli.agent.patterns import Pattern, PatternError, offered
 from foldlog.cli.agent.permissions import Answer, Permissions, Question
 from foldlog.cli.agent.tool import Touched
+from foldlog.projections.installation import installation
 from tests.agent.conftest import Hands, Make
 
 CWD = Path("/home/me/project")
@@ -426,7 +427,7 @@ class TestDecisionsAreFoldedFromTheLog:
         path = tmp_path / "s.db"
         with EventStore(path) as store:
             session = Session(store, "s")
-            session.append(_decided("allow", "always", "bash(echo *)"))
+            session.append(installation().sealed("s", _decided("allow", "always", "bash(echo *)")))
         with EventStore(path) as store:
             permissions = Permissions(Session(store, "s"))
             assert permissions.found("allow", "bash", "echo x", folder)
@@ -500,7 +501,8 @@ class TestDecisionsAreFoldedFromTheLog:
     def test_a_decision_that_makes_no_sense_grants_nothing(
         self, make: Make, decision: object, scope: object, pattern: object
     ) -> None:
-        make().session.append(_decided(decision, scope, pattern))
+        session = make().session
+        session.append(installation().sealed("s", _decided(decision, scope, pattern)))
         make().error("bash", command="echo x")
 
     def test_one_that_was_imported_grants_nothing(self, make: Make) -> None:
