@@ -5,7 +5,14 @@ does not say what the program says.
 """
 
 from docs.generate.agent import script_format, scripted_session, slash_commands
-from docs.generate.backends import conformance, conformance_example, protocol
+from docs.generate.backends import (
+    abilities,
+    conformance,
+    conformance_example,
+    protocol,
+    session_conformance,
+    shelf_append,
+)
 from docs.generate.command_line import commands
 from docs.generate.compaction import preset, presets, rule_kinds, settings
 from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
@@ -17,6 +24,7 @@ from docs.generate.sql import queries
 
 __all__ = [
     "Place",
+    "abilities",
     "canonical_form",
     "commands",
     "conformance",
@@ -35,7 +43,9 @@ __all__ = [
     "rule_kinds",
     "script_format",
     "scripted_session",
+    "session_conformance",
     "settings",
+    "shelf_append",
     "slash_commands",
     "sql_functions",
 ]

@@ -27,6 +27,7 @@ from foldlog.eventstore.testing.appending import (
     Payloads,
 )
 from foldlog.eventstore.testing.backend import Conformance, is_sound, said, talk, versions
+from foldlog.eventstore.testing.folding import Folding
 from foldlog.eventstore.testing.leasing import Leasing
 from foldlog.eventstore.testing.listing import Sessions, Verifying
 from foldlog.eventstore.testing.reading import Forking, Reading
@@ -38,6 +39,7 @@ __all__ = [
     "Bodies",
     "Conformance",
     "ExpectedVersion",
+    "Folding",
     "Forking",
     "Idempotency",
     "Leasing",
@@ -66,6 +68,7 @@ class StoreConformance(
     Forking,
     Sessions,
     Leasing,
+    Folding,
     Verifying,
 ):
     """All that one handle on one store can show."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from anthropic import Anthropic, AsyncAnthropic
 
-from foldlog import AsyncEventStore, EventStore, Session
-from foldlog.eventstore import FoldlogError, SessionHeld
+from foldlog import AsyncEventStore, EventStore, Session, Store, open_store
+from foldlog.eventstore import FoldlogError, Searchable, SessionHeld
+from foldlog.eventstore.memory import MemoryStore
 from foldlog.projections.live import Outgoing, Reading, Recording
 from foldlog.projections.recall import TOOL, Recall
 
@@ -17,6 +18,16 @@ def record(path: str) -> list[Anthropic | AsyncAnthropic]:
         managed = Anthropic(middleware=[session.middleware(policy="adaptive", window=200_000)])
         observed = AsyncAnthropic(middleware=[session.middleware(observe=True)])
         return [managed, observed]
+
+
+def use_any_backend(url: str) -> list[str]:
+    stores: list[Store] = [MemoryStore(), EventStore(":memory:")]
+    with open_store(url, create=False) as opened:
+        stores.append(opened)
+        views = [Session(store, "s").prepare(window=200_000) for store in stores]
+        recalls = [Recall(Session(store, "s")) for store in stores]
+        print(views, recalls, Session(MemoryStore(), "s").middleware(observe=True))
+        return [store.path for store in stores if isinstance(store, Searchable)]
 
 
 def record_without_the_sdk(session: Session) -> None:
