@@ -28,15 +28,16 @@ def install() -> None:
     for package, versions in PINS["npm"].items():
         for version in versions:
             place = npm_folder(package, version)
-            if not (place / "node_modules").is_dir():
+            if not (place / "package-lock.json").is_file():  # it is written last
                 place.mkdir(parents=True, exist_ok=True)
                 options = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
                 _run("npm", "install", *options, "--prefix", place, f"{package}@{version}")
     wanted = [f"{package}=={version}" for package, version in PINS["pypi"].items()]
     stamp = FOLDER / "python" / "installed.txt"
     if not stamp.is_file() or stamp.read_text("utf-8").split() != wanted:
-        _run(sys.executable, "-m", "venv", FOLDER / "python")
-        _run(python(), "-m", "pip", "install", "--quiet", *wanted)
+        place = FOLDER / "python"
+        _run(sys.executable, "-m", "venv", "--clear", "--without-pip", place)
+        _run(sys.executable, "-m", "pip", "--python", python(), "install", "--quiet", *wanted)
         stamp.write_text("\n".join(wanted), encoding="utf-8")
 
 
