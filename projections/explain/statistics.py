@@ -1,8 +1,9 @@
 """Figures of a log: tokens as the API counted them, money, the cache, what takes room, which tools.
 
-Tokens of requests are the API's own count, once a reply: transcripts repeat the usage on every line
-of a reply, and the figure on the last line is the final one. The cost is that of each reply, by the
-list prices of its model at its time. Sizes are estimated.
+Tokens of requests are the API's own count, once a reply in all the events. Transcripts repeat the
+usage on every line of a reply, where the figure on the last line is the final one; copies, forks
+and imports of a recorded session repeat the reply. Replies are told apart by message and request
+id. The cost is that of each reply, by the list prices of its model at its time. Sizes are estimated.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ _USAGE = {
 _PAID = ("message.assistant", "request.answered", "summary.written", "summary.failed")
 """The types that tell the usage of a request."""
 
+_SYNTHETIC = "<synthetic>"
+"""The model of replies that Claude Code writes itself: no request was made for them."""
+
+_ADVISOR = "advisor_message"
+"""The type of the steps in ``usage.iterations`` that another model took, billed apart."""
+
 _CAUSES = {
     "message.user": "user",
     "message.system": "system",
@@ -65,8 +72,9 @@ class Usage:
 
     @property
     def cost(self) -> float | None:
-        """What it cost in dollars as far as that is known; None where nothing is."""
-        return None if self.unpriced == self.requests else round(float(self.dollars), 6)
+        """Return what it cost in dollars as far as that is known; None where nothing is."""
+        unknown = self.unpriced >= self.requests and not self.dollars
+        return None if unknown else round(float(self.dollars), 6)
 
     @property
     def cache_hit(self) -> float | None:
@@ -161,18 +169,32 @@ def statistics(events: Iterable[Event]) -> Statistics:
 
 
 class _Reply(NamedTuple):
-    """What a reply tells of its request."""
+    """What a reply says of its request.
+
+    Attributes:
+        name: Its message id, and a number where several requests were made for one event.
+        request: The request id; None where it is not known.
+        told: The usage.
+    """
 
     session: str
+    name: str
+    request: str | None
     model: str
     at: str
     told: dict[str, Json]
+
+    def repeats(self, other: _Reply) -> bool:
+        """Return whether another session has the same reply: a copy, or another recording of it."""
+        if self.request is not None and other.request is not None:
+            return self.request == other.request
+        return self.session != other.session and _counts(self.told) == _counts(other.told)
 
 
 class _Counting:
     def __init__(self) -> None:
         self._found = Statistics()
-        self._replies: dict[tuple[str, str], _Reply] = {}
+        self._replies: dict[tuple[str, str, str | None], _Reply] = {}
         self._calls: dict[tuple[str, str], str] = {}
 
     def take(self, event: Event) -> None:
@@ -188,25 +210,29 @@ class _Counting:
             self._size(_CAUSES[event.type], estimate(_said(event)))
 
     def done(self) -> Statistics:
-        for reply in self._replies.values():
-            usage = _usage(reply)
-            self._found.usage.setdefault(reply.model, Usage()).add(usage)
-            self._found.sessions.setdefault(reply.session, Usage()).add(usage)
+        for reply in _once(self._replies.values()):
+            self._add(reply.session, reply.model, _usage(reply))
+            for model, usage in _advice(reply):
+                self._add(reply.session, model, usage)
         return self._found
 
+    def _add(self, session: str, model: str, usage: Usage) -> None:
+        self._found.usage.setdefault(model, Usage()).add(usage)
+        self._found.sessions.setdefault(session, Usage()).add(usage)
+
     def _usage(self, event: Event) -> None:
-        """Once a reply, the figures of the line that counts most output."""
-        reported = event.data.get("usage")
+        """Take a reply of a session once, with the figures of the line that counts most output."""
+        model, request = str(event.data.get("model") or "?"), event.data.get("request_id")
+        reported = None if model == _SYNTHETIC else event.data.get("usage")
         for number, told in enumerate(reported if isinstance(reported, list) else [reported]):
             if not isinstance(told, dict):
                 continue
-            name = f"{event.data.get('id') or event.version}/{number}"
-            known = self._replies.get((event.session, name))
+            name = f"{event.data.get('id') or (event.session, event.version)}/{number}"
+            id = request if isinstance(request, str) else None
+            known = self._replies.get((event.session, name, id))
             if known is None or _output(known.told) <= _output(told):
-                model = str(event.data.get("model") or "?")
-                self._replies[event.session, name] = _Reply(
-                    event.session, model, _when(event), told
-                )
+                reply = _Reply(event.session, name, id, model, _when(event), told)
+                self._replies[event.session, name, id] = reply
 
     def _block(self, event: Event, block: Json) -> None:
         name = kind(block)
@@ -244,17 +270,51 @@ class _Counting:
         size.tokens += tokens
 
 
-def _usage(reply: _Reply) -> Usage:
-    """The tokens of a request, and what they cost by the prices of its time."""
-    from foldlog.projections.tokens.prices import cost  # only who asks for costs waits for it
+def _once(replies: Iterable[_Reply]) -> Iterator[_Reply]:
+    """Yield each reply once, for the session that had it first; of copies, the final figures."""
+    named: dict[str, list[_Reply]] = {}
+    for reply in replies:
+        known = named.setdefault(reply.name, [])
+        for at, other in enumerate(known):
+            if reply.repeats(other):
+                if _output(reply.told) > _output(other.told):
+                    known[at] = reply._replace(session=other.session)
+                break
+        else:
+            known.append(reply)
+    for found in named.values():
+        yield from found
 
-    usage = Usage(requests=1)
-    for name, key in _USAGE.items():
-        setattr(usage, name, _count(reply.told.get(key)))
-    if any(usage.counts()[name] for name in _USAGE):  # a harness writes replies of its own: free
-        dollars = cost(reply.told, reply.model, reply.at)
+
+def _usage(reply: _Reply) -> Usage:
+    """Return the tokens of a request, and what they cost by the prices of its time."""
+    return _priced(Usage(requests=1), reply.told, reply.model, reply.at)
+
+
+def _advice(reply: _Reply) -> Iterator[tuple[str, Usage]]:
+    """Yield what other models took that advised while a reply was made, by model."""
+    steps = reply.told.get("iterations")
+    for step in steps if isinstance(steps, list) else ():
+        if isinstance(step, dict) and step.get("type") == _ADVISOR:
+            model = str(step.get("model") or "?")
+            yield model, _priced(Usage(), step, model, reply.at)
+
+
+def _priced(usage: Usage, told: dict[str, Json], model: str, at: str) -> Usage:
+    """Count tokens in, and their price."""
+    from foldlog.projections.tokens.prices import cost  # imported only where costs are asked for
+
+    for name, tokens in _counts(told).items():
+        setattr(usage, name, tokens)
+    if any(_counts(told).values()):
+        dollars = cost(told, model, at)
         usage.dollars, usage.unpriced = dollars or Decimal(0), int(dollars is None)
     return usage
+
+
+def _counts(told: dict[str, Json]) -> dict[str, int]:
+    """Return the tokens that a usage counts, by the names that are used here."""
+    return {name: _count(told.get(key)) for name, key in _USAGE.items()}
 
 
 def _output(told: dict[str, Json]) -> int:

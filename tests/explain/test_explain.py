@@ -155,9 +155,46 @@ class TestStatistics:
         found = statistics(events)
         assert (found.total.requests, found.total.output, found.total.input) == (2, 13, 10)
 
-    def test_one_id_in_two_sessions_is_two_replies(self) -> None:
-        events = [*log(self.reply("1", 3)), *log(self.reply("1", 3), session="other")]
-        assert statistics(events).total.output == 6
+    @pytest.mark.parametrize(
+        ("one", "other", "replies"),
+        [
+            ({"request_id": "r1"}, {"request_id": "r1"}, 1),
+            ({"request_id": "r1"}, {"request_id": "r2"}, 2),
+            ({"request_id": "r1"}, {}, 1),
+            ({}, {}, 1),
+        ],
+    )
+    def test_a_reply_in_two_sessions_counts_once(
+        self, one: dict[str, str], other: dict[str, str], replies: int
+    ) -> None:
+        """A copy, a branch, an import of what was recorded: the lines of a reply come with it."""
+        events = [
+            *log(*(self.again(output, one) for output in (3, 9))),
+            *log(*(self.again(output, other) for output in (3, 9)), session="other"),
+        ]
+        found = statistics(events)
+        assert (found.total.requests, found.total.output) == (replies, 9 * replies)
+        assert list(found.sessions) == ["s", "other"][:replies]
+
+    def test_ids_that_a_gateway_uses_again_are_other_replies(self) -> None:
+        events = [*log(self.reply("1", 3)), *log(self.reply("1", 4), session="other")]
+        assert statistics(events).total.requests == 2
+        events = log(self.again(3, {"request_id": "a"}), self.again(3, {"request_id": "b"}))
+        assert statistics(events).total.requests == 2
+
+    def test_advice_counts_under_the_model_that_gave_it(self) -> None:
+        step = {"type": "advisor_message", "model": "claude-opus-4-5", "input_tokens": 1_000}
+        message = {"type": "message", "input_tokens": 5, "output_tokens": 2}
+        data = {"content": [], "id": "1", "model": "claude-haiku-4-5"}
+        usage = {"input_tokens": 5, "output_tokens": 2, "iterations": [message, step]}
+        found = statistics(log(EventDraft("message.assistant", {**data, "usage": usage})))
+        advisor = found.usage["claude-opus-4-5"]
+        assert (advisor.requests, advisor.input, advisor.cost) == (0, 1_000, 0.005)
+        assert (found.total.requests, found.total.input) == (1, 1_005)
+
+    def again(self, output: int, more: dict[str, str]) -> EventDraft:
+        reply = self.reply("1", output)
+        return EventDraft(reply.type, {**reply.data, **more})
 
     def test_the_share_of_the_cache(self) -> None:
         events = log(self.reply("1", 1, cache_read_input_tokens=15))
@@ -232,7 +269,7 @@ class TestCosts:
     def test_what_a_harness_wrote_itself_is_free(self) -> None:
         synthetic = self.reply("<synthetic>", {"input_tokens": 0, "output_tokens": 0})
         found = statistics(log(synthetic))
-        assert (found.total.cost, found.unpriced) == (0, {})
+        assert (found.total.requests, found.usage, found.unpriced) == (0, {}, {})
         assert statistics(log(assistant("no usage"))).total.cost is None
 
     def test_figures_that_cannot_be_have_no_price(self) -> None:
