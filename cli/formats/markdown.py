@@ -1,36 +1,41 @@
-"""Markdown: a session to be read by people, on GitHub and elsewhere.
+"""Export a session as Markdown, to be read by people, on GitHub and elsewhere.
 
-The conversation stands in the order in which it happened. Calls are folded with their results, long
-outputs are shortened and say how to get the rest, compactions are marked; and whatever the model no
-longer sees at the end says so, and why.
+The passages of its narrative become parts of the document: calls are folded with their results,
+long outputs are shortened and say how to get the rest, compactions are marked; and whatever the
+model does not see any more says so, and why.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import singledispatchmethod
 from textwrap import dedent
-from typing import NamedTuple
 
 from foldlog.cli.describe import block_lines, call_text, clock, media_line
-from foldlog.cli.formats.markup import code_span, fenced, folded, in_html, prose
-from foldlog.eventstore import Event, Store
+from foldlog.cli.formats.markup import code_block, code_span, details, in_html, in_line, prose
+from foldlog.eventstore import Store
 from foldlog.eventstore.events import Json
-from foldlog.projections import Piece, Summary, View, open_view
-from foldlog.projections.view.pieces import Cleared, Whole
-from foldlog.projections.wire.blocks import (
-    CALLS,
-    MEDIA,
-    RESULT,
-    THINKING,
-    blocks,
-    call_id,
-    content_of,
-    kind,
-    objects,
-    plain_text,
+from foldlog.projections.explain.narrative import (
+    Block,
+    Call,
+    Child,
+    Covered,
+    Edit,
+    Heading,
+    Media,
+    Note,
+    Passage,
+    Prompt,
+    Result,
+    Said,
+    SummaryText,
+    Thinking,
+    Title,
+    Toolset,
+    narrate,
 )
-from foldlog.projections.wire.contents import content
+from foldlog.projections.explain.why import Sight
+from foldlog.projections.view.pieces import Summary
 
 OUTPUT_CHARS, OUTPUT_LINES = 2_000, 40
 """How much of an output is shown; the rest is reached by its pointer."""
@@ -38,86 +43,51 @@ OUTPUT_CHARS, OUTPUT_LINES = 2_000, 40
 SUMMARY_CHARS = 80
 """Characters of a call in the line that folds it."""
 
-COMPACTING = frozenset({"summary", "marker"})
+RANGES = 6
+"""The most ranges that are named of what an edit covers."""
 
 SPEAKERS = {
-    "message.user": "User",
-    "message.assistant": "Assistant",
-    "message.system": "System message",
-    "tool.result": "Result",
-    "attachment.added": "Attachment",
+    "user": "User",
+    "assistant": "Assistant",
+    "system": "System message",
+    "tool": "Result",
+    "harness": "Attachment",
 }
+
+BADGES = {"whole": "", "part": "seen in part", "no": "not seen any more"}
 
 
 def export_lines(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
-    """The parts of the document, as UTF-8."""
-    document = _Document(store, session, open_view(store, session, until))
-    for part in document.parts():
-        yield f"{part}\n\n".encode("utf-8", "backslashreplace")
-
-
-class _Seen(NamedTuple):
-    """How the model sees a part: a badge, and the reason; empty for what it sees whole."""
-
-    badge: str = ""
-    reason: str = ""
-
-
-NOT_SEEN = "not seen any more"
+    """Yield the parts of the document, as UTF-8."""
+    document = _Document()
+    for passage in narrate(store, session, until):
+        for part in document.parts(passage):
+            yield f"{part}\n\n".encode("utf-8", "backslashreplace")
 
 
 class _Document:
-    """One session on its way to Markdown."""
+    """Turns passages into parts of a document; a blank line goes between two parts."""
 
-    def __init__(self, store: Store, session: str, view: View) -> None:
-        self._store = store
-        self._session = session
-        self._view = view
-        self._pieces = sorted(view.pieces, key=lambda piece: piece.first)
-        self._starts = [piece.first for piece in self._pieces]
-        self._results: dict[str, tuple[Event, Json]] = {}
-        self._folded: set[int] = set()
-        self._open: tuple[object, ...] = ()
-        self._told = ""
+    def __init__(self) -> None:
+        self._reason = ""
 
-    def parts(self) -> Iterator[str]:
-        """The document, part by part; between two stands a blank line."""
-        self._find_results()
-        yield from self._head()
-        for event in self._events():
-            write = _WRITERS.get(event.type)
-            if write is not None and event.version not in self._folded:
-                if event.type not in SPEAKERS:
-                    self._open = ()
-                yield from write(self, event)
+    @singledispatchmethod
+    def parts(self, passage: object) -> Iterator[str]:
+        """Yield the parts that a passage becomes; nothing for one that is not shown."""
+        return iter(())
 
-    def _events(self) -> Iterator[Event]:
-        return self._store.read(self._session, until=self._view.version)
-
-    def _find_results(self) -> None:
-        """Know the first result of each call, so that it can stand with the call."""
-        calls: set[str] = set()
-        for event in self._events():
-            for block in blocks(content_of(event.data.get("content"))):
-                if kind(block) in CALLS:
-                    calls.add(str(call_id(block)))
-            if event.type == "tool.result":
-                call = str(event.data.get("tool_use_id"))
-                if call in calls and call not in self._results:
-                    self._results[call] = (event, {"type": RESULT, **event.data})
-                    self._folded.add(event.version)
-
-    def _head(self) -> Iterator[str]:
-        info = self._store.session(self._session)
-        yield f"# {in_html(info.title or info.preview or 'Session')}"
-        told = {
+    @parts.register
+    def _title(self, title: Title) -> Iterator[str]:
+        info, kind = title.info, in_line(title.info.parent_kind or "?")
+        yield f"# {in_line(info.title or info.preview or 'Session')}"
+        facts = {
             "Session": code_span(info.session),
             "Folder": code_span(info.cwd) if info.cwd else None,
             "Time": f"{clock(info.started)} to {clock(info.last)} (UTC)",
-            "Version": f"{self._view.version} of {info.last_version}, head {self._view.head}",
-            "Parent": f"{info.parent_kind} of {code_span(info.parent)}" if info.parent else None,
+            "Version": f"{title.version} of {info.last_version}, head {title.head}",
+            "Parent": f"{kind} of {code_span(info.parent)}" if info.parent else None,
         }
-        yield "\n".join(f"* {key}: {value}" for key, value in told.items() if value)
+        yield "\n".join(f"* {key}: {value}" for key, value in facts.items() if value)
         yield (
             "What happened, in its order. Parts that the model does not see any more at this"
             " version are marked, with the edit or the rewind that took them away."
@@ -125,172 +95,146 @@ class _Document:
 
     # -- conversation ------------------------------------------------------------------------
 
-    def _message(self, event: Event) -> Iterator[str]:
-        parts = [
-            part
-            for number, block in enumerate(blocks(content(event) or []), start=1)
-            for part in self._block(event, number, block)
-        ]
-        if parts:
-            yield from self._title(event)
-            yield from parts
+    @parts.register
+    def _heading(self, heading: Heading) -> Iterator[str]:
+        label = f" ({in_line(heading.label)})" if heading.label else ""
+        title = f"{SPEAKERS[heading.who or 'system']}{label}"
+        badge = _badge(heading.sight)
+        yield f"### {title} · {heading.version} · {clock(heading.at)}{badge}"
+        yield from self._reason_once(heading.sight)
 
-    def _title(self, event: Event) -> Iterator[str]:
-        """Who speaks; nothing where the reply goes on that is open already."""
-        seen = self._seen(event)
-        title = (event.type, event.data.get("id") or event.version, seen)
-        if title != self._open:
-            self._open = title
-            kind = event.data.get("kind") if event.type == "attachment.added" else None
-            what = f"{SPEAKERS[event.type]}{f' ({in_html(str(kind))})' if kind else ''}"
-            badge = f" · *{seen.badge}*" if seen.badge else ""
-            yield f"### {what} · {event.version} · {clock(event.occurred)}{badge}"
-            yield from self._told_once(seen)
+    def _reason_once(self, sight: Sight) -> Iterator[str]:
+        """Yield why the model sees it so, unless that was said of what comes before."""
+        reason = _reason(sight)
+        if reason and reason != self._reason:
+            yield f"*{BADGES[sight.seen].capitalize()}: {reason}.*"
+        self._reason = reason
 
-    def _told_once(self, seen: _Seen) -> Iterator[str]:
-        """Why the model sees it so, where that was not told for what stands before."""
-        if seen.reason and seen.reason != self._told:
-            yield f"*{seen.badge.capitalize()}: {seen.reason}.*"
-        self._told = seen.reason
+    @parts.register
+    def _said(self, said: Said) -> Iterator[str]:
+        spoken = said.who in ("user", "assistant")
+        yield prose(said.text) if spoken else _output(said, said.text)
 
-    def _block(self, event: Event, number: int, block: Json) -> Iterator[str]:
-        name = kind(block)
-        if name == "text":
-            text = str(block.get("text") or "")
-            if text.strip():
-                yield prose(text) if event.type in _PROSE else self._output(event, text)
-        elif name in THINKING:
-            text = str(block.get("thinking") or "")
-            yield folded("Thinking", prose(text) if text.strip() else "(encrypted)")
-        elif name in CALLS:
-            yield self._call(block)
-        elif name == RESULT:
-            yield folded("Result", self._result(event, block))
-        elif name in MEDIA:
-            yield self._media(event, number, block)
-        else:
-            yield folded(in_html(name), fenced("\n".join(block_lines(block))))
+    @parts.register
+    def _thinking(self, thinking: Thinking) -> Iterator[str]:
+        text = thinking.text
+        yield details("Thinking", prose(text) if text.strip() else "(encrypted)")
 
-    def _call(self, block: Json) -> str:
-        found = self._results.get(str(call_id(block)))
-        failed = " · failed" if found and found[1].get("is_error") is True else ""
-        unanswered = "" if found or kind(block) not in ("tool_use",) else " · no result"
-        summary = f"<code>{in_html(call_text(block, SUMMARY_CHARS))}</code>{failed}{unanswered}"
-        parts = [fenced(dedent("\n".join([*block_lines(block)][1:])))]
-        if found:
-            event, result = found
-            seen = self._seen(event)
-            badge = f" · *{seen.badge}*" if seen.badge else ""
-            parts += [f"Result · {event.version}{badge}", *self._told_once(seen)]
-            parts.append(self._result(event, result))
-        return folded(summary, "\n\n".join(parts))
+    @parts.register
+    def _media(self, media: Media) -> Iterator[str]:
+        yield _media_line(media)
 
-    def _result(self, event: Event, block: Json) -> str:
-        parts = []
-        for number, inner in enumerate(blocks(content_of(block.get("content"))), start=1):
-            if kind(inner) == "text":
-                parts.append(self._output(event, str(inner.get("text") or "")))
-            elif kind(inner) in MEDIA:
-                parts.append(self._media(event, number, inner))
-            else:
-                parts.append(fenced("\n".join(block_lines(inner))))
-        return "\n\n".join(parts) or "(empty)"
+    @parts.register
+    def _call(self, call: Call) -> Iterator[str]:
+        failed = " · failed" if call.result and call.result.failed else ""
+        unanswered = " · no result" if call.unanswered else ""
+        text = call_text(call.content, SUMMARY_CHARS)
+        summary = f"<code>{in_html(text)}</code>{failed}{unanswered}"
+        parts = [code_block(dedent("\n".join([*block_lines(call.content)][1:])))]
+        parts += [f"Subagent: {code_span(child.session)}" for child in call.children]
+        if call.result:
+            sight = call.result.sight
+            parts += [f"Result · {call.result.version}{_badge(sight)}", *self._reason_once(sight)]
+            parts.append(_result(call.result))
+        yield details(summary, "\n\n".join(parts))
 
-    def _output(self, event: Event, text: str) -> str:
-        """Text as code, shortened where it is long."""
-        lines = text.split("\n")
-        kept = "\n".join(lines[:OUTPUT_LINES])[:OUTPUT_CHARS]
-        if len(kept) == len(text):
-            return fenced(text)
-        rest = f"{len(text) - len(kept):,} more characters"
-        return f"{fenced(kept)}\n\n… {rest}: {self._pointer(event)}"
+    @parts.register
+    def _single_result(self, result: Result) -> Iterator[str]:
+        yield _result(result) if result.who == "tool" else details("Result", _result(result))
 
-    def _media(self, event: Event, number: int, block: Json) -> str:
-        handle = f"foldlog:{event.session}/{event.version}#{number}"
-        return f"{code_span(media_line(block))}: `foldlog show {handle} --raw -o FILE`"
-
-    def _pointer(self, event: Event) -> str:
-        return code_span(f"foldlog show {event.session} {event.version}")
-
-    # -- what the model no longer sees -------------------------------------------------------
-
-    def _seen(self, event: Event) -> _Seen:
-        """Whether and why the model sees it otherwise, or not at all."""
-        piece = self._piece(event.version)
-        if piece is None:
-            move = self._view.left_by(event.version)
-            return _Seen(NOT_SEEN, f"left behind by the rewind at version {move}")
-        if piece.hides:
-            return _Seen(NOT_SEEN, f"{self._how(piece)}, {self._edit(piece)}")
-        if isinstance(piece.shown, Cleared):
-            return _Seen(NOT_SEEN, f"cleared, {self._edit(piece)}")
-        if not isinstance(piece.shown, Whole):
-            return _Seen("seen in part", f"{piece.shown.kind}, {self._edit(piece)}")
-        return _Seen()
-
-    def _piece(self, version: int) -> Piece | None:
-        at = bisect_right(self._starts, version) - 1
-        return self._pieces[at] if at >= 0 and version <= self._pieces[at].last else None
-
-    def _how(self, piece: Piece) -> str:
-        shown = piece.shown
-        return f"in the summary {shown.version}" if isinstance(shown, Summary) else shown.kind
-
-    def _edit(self, piece: Piece) -> str:
-        assert piece.edit is not None
-        rule = str(self._view.event(piece.edit).data.get("rule") or "")
-        return f"by edit {piece.edit} ({code_span(rule or '?')})"
+    @parts.register
+    def _other(self, block: Block) -> Iterator[str]:
+        yield details(in_html(str(block.content.get("type") or "")), _lines(block.content))
 
     # -- everything else ---------------------------------------------------------------------
 
-    def _system(self, event: Event) -> Iterator[str]:
-        text = plain_text(content(event) or [])
-        yield folded(f"System prompt · {event.version}", self._output(event, text))
+    @parts.register
+    def _prompt(self, prompt: Prompt) -> Iterator[str]:
+        yield details(f"System prompt · {prompt.version}", _output(prompt, prompt.text))
 
-    def _tools(self, event: Event) -> Iterator[str]:
-        names = [str(tool.get("name")) for tool in objects(event.data.get("tools"))]
-        yield folded(
-            f"Tools · {event.version}", "\n".join(f"* {code_span(name)}" for name in names)
-        )
+    @parts.register
+    def _toolset(self, tools: Toolset) -> Iterator[str]:
+        names = "\n".join(f"* {code_span(name)}" for name in tools.names)
+        yield details(f"Tools · {tools.version}", names)
 
-    def _summary(self, event: Event) -> Iterator[str]:
-        text = "\n".join("\n".join(block_lines(block)) for block in blocks(content(event) or []))
-        yield folded(f"Summary · {event.version} · {clock(event.occurred)}", prose(text))
+    @parts.register
+    def _summary(self, summary: SummaryText) -> Iterator[str]:
+        text = "\n".join("\n".join(block_lines(block)) for block in summary.blocks)
+        yield details(f"Summary · {summary.version} · {clock(summary.at)}", prose(text))
 
-    def _edited(self, event: Event) -> Iterator[str]:
-        entries = objects(event.data.get("edits"))
-        kinds = {str(entry.get("shown")) for entry in entries}
-        what = "Compaction" if kinds & COMPACTING else "Edit"
-        ranges = ", ".join(_range(entry) for entry in entries[:6]) + ("…" if entries[6:] else "")
-        reason = in_html(str(event.data.get("reason") or ""))
-        rule = code_span(str(event.data.get("rule") or "?"))
-        told = f"**{what}** · {event.version} · {rule}: {reason}. Covers {ranges}{_saved(event)}."
-        yield f"---\n\n{told}\n\n---" if what == "Compaction" else told
+    @parts.register
+    def _edit(self, edit: Edit) -> Iterator[str]:
+        what = "Compaction" if edit.compacts else "Edit"
+        covers = edit.covers
+        ranges = ", ".join(map(_range, covers[:RANGES])) + ("…" if covers[RANGES:] else "")
+        saved = "; {:,} tokens became {:,}".format(*edit.tokens) if edit.tokens else ""
+        head = f"**{what}** · {edit.version} · {code_span(edit.rule or '?')}"
+        text = f"{head}: {in_line(edit.reason)}. Covers {ranges}{saved}."
+        yield f"---\n\n{text}\n\n---" if edit.compacts else text
 
-    def _unreadable(self, event: Event) -> Iterator[str]:
-        reason = in_html(str(event.data.get("reason") or ""))
-        yield f"**Unreadable** · {event.version}: {reason}. {self._pointer(event)}"
+    @parts.register
+    def _note(self, note: Note) -> Iterator[str]:
+        if note.event.type == "source.unreadable":
+            reason = in_line(note.reason)
+            yield f"**Unreadable** · {note.version}: {reason}. {_pointer(note)}"
 
-
-_WRITERS: dict[str, Callable[[_Document, Event], Iterator[str]]] = {
-    **dict.fromkeys(SPEAKERS, _Document._message),
-    "system.set": _Document._system,
-    "tools.set": _Document._tools,
-    "summary.written": _Document._summary,
-    "view.edited": _Document._edited,
-    "source.unreadable": _Document._unreadable,
-}
-
-_PROSE = frozenset({"message.user", "message.assistant"})
+    @parts.register
+    def _child(self, child: Child) -> Iterator[str]:
+        if child.info.parent_kind == "subagent":
+            yield f"Subagent: {code_span(child.info.session)}"
 
 
-def _range(entry: dict[str, Json]) -> str:
-    first, last = entry.get("first"), entry.get("last")
-    return in_html(f"{first}" if first == last else f"{first} to {last}")
+def _result(result: Result) -> str:
+    return "\n\n".join(map(_result_part, result.parts)) or "(empty)"
 
 
-def _saved(event: Event) -> str:
-    before, after = event.data.get("tokens_before"), event.data.get("tokens_after")
-    if isinstance(before, int) and isinstance(after, int):
-        return f"; {before:,} tokens became {after:,}"
-    return ""
+def _result_part(part: Block) -> str:
+    match part:
+        case Said():
+            return _output(part, part.text)
+        case Media():
+            return _media_line(part)
+    return _lines(part.content)
+
+
+def _output(passage: Passage, text: str) -> str:
+    """Return text as code, shortened if it is long."""
+    kept = "\n".join(text.split("\n")[:OUTPUT_LINES])[:OUTPUT_CHARS]
+    if len(kept) == len(text):
+        return code_block(text)
+    rest = f"{len(text) - len(kept):,} more characters"
+    return f"{code_block(kept)}\n\n… {rest}: {_pointer(passage)}"
+
+
+def _lines(block: Json) -> str:
+    return code_block("\n".join(block_lines(block)))
+
+
+def _media_line(media: Media) -> str:
+    """Return an image or a document in words: what it is, and how to get it. It is not loaded."""
+    return f"{code_span(media_line(media.content))}: `foldlog show {media.handle} --raw -o FILE`"
+
+
+def _pointer(passage: Passage) -> str:
+    return code_span(f"foldlog show {passage.event.session} {passage.version}")
+
+
+def _badge(sight: Sight) -> str:
+    return f" · *{BADGES[sight.seen]}*" if _reason(sight) else ""
+
+
+def _reason(sight: Sight) -> str:
+    """Return why a passage is not seen whole; nothing if it is, or if no edit or move decides."""
+    if sight.seen == "whole" or sight.cause is None:
+        return ""
+    if sight.shown is None:
+        return f"left behind by the rewind at version {sight.cause.version}"
+    how = sight.shown.kind
+    if isinstance(sight.shown, Summary):
+        how = f"in the summary {sight.shown.version}"
+    return f"{how}, by edit {sight.cause.version} ({code_span(sight.cause.rule or '?')})"
+
+
+def _range(covered: Covered) -> str:
+    first, last = covered.first, covered.last
+    return in_line(f"{first}" if first == last else f"{first} to {last}")

@@ -1,8 +1,9 @@
-"""Text from a transcript as a part of a Markdown document: it keeps its Markdown, and stays inside.
+"""Put text from a transcript into a Markdown document: it keeps its Markdown, and stays inside.
 
-A reply is Markdown, so it is left to be rendered; but its HTML shows as text, and a fence that it
-leaves open is closed. CommonMark's blocks can nest in ways that only a full parser follows. Where
-it is not certain what is code and what is not, the whole text is shown as code.
+A reply is Markdown, so it is left to be rendered; but its HTML shows as text, its images show as
+the addresses that they would load, and a fence that it leaves open is closed. CommonMark's blocks
+can nest in ways that only a full parser follows. If it is not certain what is code and what is not,
+the whole text is shown as code.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ class _Uncertain(Exception):
 
 
 def prose(text: str) -> str:
-    """Text that is Markdown: rendered, its HTML as text, its fences closed."""
+    """Return text that is Markdown, with its HTML and its images as text, and its fences closed."""
     clean = safe(text).strip("\n")
     try:
         return "\n".join(_lines(clean.split("\n")))
     except _Uncertain:
-        return fenced(clean)
+        return code_block(clean)
 
 
-def fenced(text: str, language: str = "") -> str:
-    """Text as a block of code, in a fence longer than any in it."""
+def code_block(text: str, language: str = "") -> str:
+    """Return text as a block of code, in a fence longer than any in it."""
     clean = safe(text)
     longest = max((len(run) for run in _RUNS.findall(clean)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -41,20 +42,25 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def in_html(text: str) -> str:
-    """Text within an HTML tag, on one line."""
+    """Return text for use within an HTML tag, on one line."""
     return html.escape(safe(" ".join(text.split())), quote=False)
 
 
+def in_line(text: str) -> str:
+    """Return text for use in a line of Markdown: it loads nothing and stays on the line."""
+    return _inert(in_html(text))
+
+
 def code_span(text: str) -> str:
-    """Text as code within a line."""
+    """Return text as code within a line."""
     clean = safe(" ".join(text.split()))
     ticks = "`" * (max(map(len, _TICKS.findall(clean)), default=0) + 1)
     blank = " " if clean.startswith("`") or clean.endswith("`") else ""
     return f"{ticks}{blank}{clean}{blank}{ticks}"
 
 
-def folded(summary: str, body: str) -> str:
-    """A body that opens at a click on its summary, which is HTML already."""
+def details(summary: str, body: str) -> str:
+    """Return a body that opens with a click on its summary, which is HTML already."""
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 
 
@@ -72,7 +78,7 @@ def _lines(lines: list[str]) -> Iterator[str]:
             fence, margin = found["fence"], found["margin"]
             yield line
         else:
-            yield _escaped(line)
+            yield _escape_line(line)
     if fence:
         yield margin + fence
 
@@ -93,8 +99,8 @@ def _closes(found: re.Match[str], fence: str) -> bool:
     return True
 
 
-def _escaped(line: str) -> str:
-    """A line outside of fences: its HTML as text, but for what stands in a code span of its own."""
+def _escape_line(line: str) -> str:
+    """Return a line outside of fences with its HTML and images as text, except in code spans."""
     if _NESTED_FENCE.match(line):
         raise _Uncertain
     if "\\`" in line:
@@ -105,7 +111,7 @@ def _escaped(line: str) -> str:
 def _spans(line: str) -> Iterator[str]:
     at = 0
     while opening := _TICKS.search(line, at):
-        yield line[at : opening.start()].replace("<", "&lt;")
+        yield _inert(line[at : opening.start()])
         closing = next(
             (run for run in _TICKS.finditer(line, opening.end()) if run[0] == opening[0]), None
         )
@@ -116,4 +122,9 @@ def _spans(line: str) -> Iterator[str]:
             raise _Uncertain  # a cell of a table ends a span
         yield span
         at = closing.end()
-    yield line[at:].replace("<", "&lt;")
+    yield _inert(line[at:])
+
+
+def _inert(text: str) -> str:
+    """Return Markdown that loads nothing: tags and images show as they are written."""
+    return text.replace("<", "&lt;").replace("![", "!\\[")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from foldlog.cli.formats.markup import code_span, fenced, folded, prose
+from foldlog.cli.formats.markup import code_block, code_span, details, in_line, prose
 
 PARTS = [
     *("`", "``", "```", "~~~", "````", "\\`", "\\", "|", "a", "<b>", "<!--", "</details>", "-->"),
@@ -47,9 +47,9 @@ def every(tokens: list[Token]) -> Iterator[Token]:
 
 
 def stays_inside(markdown: str) -> bool:
-    """No HTML, and what comes behind it is a heading of the page."""
+    """No HTML and no image, and what comes after it is a heading of the page."""
     tokens = parsed(f"{markdown}\n\n{END}")
-    html = [token for token in every(tokens) if token.type.startswith("html")]
+    html = [token for token in every(tokens) if token.type.startswith(("html", "image"))]
     heading = [token.type for token in tokens[-3:]] == ["heading_open", "inline", "heading_close"]
     return not html and heading and tokens[-3].level == 0
 
@@ -65,6 +65,9 @@ def stays_inside(markdown: str) -> bool:
 @example("> ```\n<script>")  # the quote ends, and its fence with it
 @example("~~~\n```\n<b>\n~~~\n<b>")
 @example("``` a`b\n<b>")  # an info string with a tick makes no fence
+@example("![a](b)")
+@example("\\![a](b)")  # the backslash must not take the place of the one that is put in
+@example("![x]\n\n[x]: a")
 @given(TEXTS)
 def test_prose_brings_no_html_and_leaves_nothing_open(text: str) -> None:
     assert stays_inside(prose(text))
@@ -72,7 +75,7 @@ def test_prose_brings_no_html_and_leaves_nothing_open(text: str) -> None:
 
 @given(TEXTS)
 def test_fenced_text_is_one_block_of_code(text: str) -> None:
-    (token,) = parsed(fenced(text))
+    (token,) = parsed(code_block(text))
     assert token.type == "fence"
     assert token.content == text.replace("\r\n", "\n") + "\n"
 
@@ -103,11 +106,24 @@ def test_code_keeps_its_signs() -> None:
     assert "`List<String>`" in prose("Use `List<String>`.")
 
 
+def test_an_image_shows_the_address_that_it_would_load() -> None:
+    (inline,) = [t for t in parsed(prose("See ![a](https://x.example/y.png).")) if t.children]
+    assert inline.children is not None
+    assert "https://x.example/y.png" in "".join(token.content for token in inline.children)
+    assert "`![a](b)`" in prose("Write `![a](b)`.")
+
+
+@given(TEXTS)
+def test_a_line_stays_one_and_loads_nothing(text: str) -> None:
+    assert "\n" not in in_line(text)
+    assert stays_inside(f"x {in_line(text)}")
+
+
 def test_an_open_fence_is_closed() -> None:
     assert prose("```python\nx = 1") == "```python\nx = 1\n```"
 
 
 def test_folded_bodies_are_markdown() -> None:
-    tokens = parsed(folded("<code>x</code>", fenced("a")) + f"\n\n{END}")
+    tokens = parsed(details("<code>x</code>", code_block("a")) + f"\n\n{END}")
     assert [token.type for token in tokens][:3] == ["html_block", "fence", "html_block"]
     assert tokens[-3].type == "heading_open"
