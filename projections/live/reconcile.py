@@ -11,18 +11,18 @@ left behind by a move of the head; what the list holds behind it is appended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from foldlog.eventstore.events import EventDraft, Json
+from foldlog.eventstore.events import EventDraft
 from foldlog.projections.live.compared import Compared, Stretch, parts_of, signature, stretches
 from foldlog.projections.live.request import HarnessRequest
 from foldlog.projections.render.divergence import same
 from foldlog.projections.render.items import Item
-from foldlog.projections.render.replies import INTERRUPTED, join_replies
+from foldlog.projections.render.replies import join_replies
 from foldlog.projections.view.view import View
-from foldlog.projections.wire.requests import MARK, SETTINGS, unmarked
+from foldlog.projections.wire.requests import SETTINGS, unmarked
 
 
 class Entry(NamedTuple):
@@ -180,48 +180,7 @@ def _ends(stretch: Stretch) -> list[int]:
     return [len(parts), *reversed(ends)]
 
 
-# -- what is appended ------------------------------------------------------------------------
-
-
-def drafts(
-    messages: Sequence[Mapping[str, Any]], parts: Sequence[Compared], matched: set[int]
-) -> Iterator[EventDraft]:
-    """What a list says beyond what is known: each result on its own, the rest message by message.
-
-    Args:
-        parts: The list's parts.
-        matched: The places of those that the log says too.
-    """
-    fresh: dict[int, list[Compared]] = {}
-    for at, part in enumerate(parts):
-        if at not in matched:
-            fresh.setdefault(part.message, []).append(part)
-    for at, rest in fresh.items():
-        yield from _drafts(messages[at], rest)
-
-
-def _drafts(message: Mapping[str, Any], rest: Sequence[Compared]) -> Iterator[EventDraft]:
-    role, more = str(message.get("role")), {}
-    if role == "user":
-        yield from (_result(part.block) for part in rest if part.is_result)
-        rest = [part for part in rest if not part.is_result]
-    elif role == "system":
-        more = {key: message[key] for key in message if key not in ("role", "content", MARK)}
-    if rest:
-        yield EventDraft(f"message.{role}", {"content": _content(message, rest), **more})
-
-
-def _content(message: Mapping[str, Any], rest: Sequence[Compared]) -> Json:
-    content = message.get("content")
-    return content if isinstance(content, str) else unmarked([part.block for part in rest])
-
-
-def _result(block: Json) -> EventDraft:
-    """A result; one that says it was interrupted gives way to the real one, if that comes."""
-    [bare] = unmarked([block])
-    data = {key: value for key, value in bare.items() if key != "type"}
-    made_up = data.get("content") == INTERRUPTED
-    return EventDraft("tool.result", {**data, "synthesized": True} if made_up else data)
+# -- settings and side requests ---------------------------------------------------------------
 
 
 def changed_settings(view: View, request: HarnessRequest) -> list[EventDraft]:

@@ -11,6 +11,7 @@ The SDK's middleware and the proxy carry bytes; what is recorded is decided here
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from foldlog.eventstore.errors import InvalidDraft, VersionConflict
@@ -19,15 +20,17 @@ from foldlog.projections.compaction.moment import Given, Known
 from foldlog.projections.live.answers import reply_data, server_edits
 from foldlog.projections.live.cache import cache_of
 from foldlog.projections.live.compared import Compared
+from foldlog.projections.live.drafts import drafts
 from foldlog.projections.live.locate import Place, locate, locate_behind
 from foldlog.projections.live.managed import Managed
 from foldlog.projections.live.outgoing import Outgoing, Reading
-from foldlog.projections.live.reconcile import changed_settings, drafts, is_aside
+from foldlog.projections.live.reconcile import changed_settings, is_aside
 from foldlog.projections.live.request import Body, HarnessRequest
 from foldlog.projections.live.request_body import without_partial
+from foldlog.projections.live.rewritten import noting, rewritten
 from foldlog.projections.render.digest import digest
 from foldlog.projections.render.divergence import divergence
-from foldlog.projections.render.render import render
+from foldlog.projections.render.render import render_messages, request_of
 from foldlog.projections.summaries.overflow import Overflow, is_overflow
 from foldlog.projections.view.open import project
 from foldlog.projections.view.view import View
@@ -134,10 +137,9 @@ class Recording:
         after = view.then(moves) if moves else view
         said = drafts(request.messages, parts, found.agreement.matched)
         coming = [*moves, *changed_settings(after, request), *map(self._with_answer, said)]
-        after = view.then(coming) if coming else view
         if self.observe:
-            return self._observed(after, request, coming)
-        coming += without_partial(after)
+            return self._observed(view, request, coming)
+        coming += without_partial(view.then(coming) if coming else view)
         if coming:
             self.session.append(*coming)
         return self._shown(self._managed.view(request), request)
@@ -170,7 +172,7 @@ class Recording:
         if draft.type != "message.assistant":
             return draft
         known = self.cache.answer(self.session, draft.data["content"])
-        return EventDraft(draft.type, {**draft.data, **known})
+        return replace(draft, data={**draft.data, **known}) if known else draft
 
     def _side(self, view: View, request: HarnessRequest) -> Outgoing:
         data = {"view": view.version, "digest": request.digest, "purpose": "side"}
@@ -180,12 +182,23 @@ class Recording:
         self, view: View, request: HarnessRequest, coming: Sequence[EventDraft]
     ) -> Outgoing:
         """Send the harness's own request; what is new in it is recorded in the same append."""
-        rendered = render(view, open="keep", model=request.model)
-        seen = digest(rendered)
-        data: dict[str, Json] = {"view": view.version, "digest": seen, "purpose": "turn"}
-        if request.digest != seen and not request.is_threaded:
+        after = view.then(coming) if coming else view
+        seen = render_messages(after, open="keep", model=request.model)
+        if not request.is_threaded and digest(request_of(after, seen)) != request.digest:
+            forms = rewritten(seen, request.visible["messages"])
+            noted = noting(coming, forms) if forms else None
+            if noted is not None:
+                coming, after = noted, view.then(noted)
+                seen = render_messages(after, open="keep", model=request.model)
+        rendered = request_of(after, seen)
+        data: dict[str, Json] = {
+            "view": after.version,
+            "digest": digest(rendered),
+            "purpose": "turn",
+        }
+        if request.digest != data["digest"] and not request.is_threaded:
+            data["divergence"] = {"digest": data["digest"], **divergence(rendered, request.body)}
             data["digest"] = request.digest
-            data["divergence"] = {"digest": seen, **divergence(rendered, request.body)}
         return self._sent(request, request.body, data, before=coming)
 
     def _shown(self, view: View, request: HarnessRequest) -> Outgoing:

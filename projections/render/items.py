@@ -6,14 +6,16 @@ An item is one thing that the model sees: a message, one result, an attachment, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.render.showing import show
+from foldlog.projections.render.source_form import earlier_forms, noted
 from foldlog.projections.view.pieces import Hidden, Marker, Piece, Shown, Summary
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import RESULT, Content, content_of, is_compaction, kind
+from foldlog.projections.wire.forms import Form, in_form
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 Kind: TypeAlias = Literal["message", "result", "attachment", "summary", "marker"]
@@ -48,20 +50,42 @@ class Item(NamedTuple):
         found = self.event.data.get("model") if self.event and self.role == "assistant" else None
         return found if isinstance(found, str) else None
 
+    @property
+    def begins(self) -> bool:
+        """True if its source began a message with it, whatever role the one before has."""
+        return noted(self.event).get("apart") is True
+
+    @property
+    def keys(self) -> list[str] | None:
+        """The keys of the message that it begins, in its source's order; None for the usual."""
+        found = noted(self.event).get("keys")
+        return found if isinstance(found, list) else None
+
+
+Forms: TypeAlias = Mapping[int, Form]
+"""The forms of events, by version, where later events note other ones than they themselves."""
+
 
 def items(view: View) -> list[Item]:
     """Return what the model sees, in order; events that are no conversation are skipped."""
+    forms = forms_in(view)
     found: list[Item] = []
     already: set[object] = set()
     for piece in view.pieces:
         if piece.stand_in not in already:
-            found.extend(items_of(view, piece))
+            found.extend(items_of(view, piece, forms))
         if piece.stand_in is not None:
             already.add(piece.stand_in)
     return found
 
 
-def items_of(view: View, piece: Piece) -> Iterator[Item]:
+def forms_in(view: View) -> Forms:
+    """Return the forms that events of a view note of earlier ones."""
+    shown = (piece for piece in view.pieces if not piece.hides)
+    return earlier_forms(event for piece in shown for event in view.events(piece))
+
+
+def items_of(view: View, piece: Piece, forms: Forms | None = None) -> Iterator[Item]:
     """Yield the items of one piece; a summary or a marker for any of its pieces."""
     if isinstance(piece.shown, Marker):
         yield Item(piece.first, "user", "marker", piece.shown.text)
@@ -69,20 +93,32 @@ def items_of(view: View, piece: Piece) -> Iterator[Item]:
         yield _summary(view, piece.shown.version)
     elif not isinstance(piece.shown, Hidden):
         for event in view.events(piece):
-            yield from items_from(event, piece.shown)
+            yield from items_from(event, piece.shown, forms)
 
 
-def items_from(event: Event, shown: Shown) -> Iterator[Item]:
+def items_from(event: Event, shown: Shown, forms: Forms | None = None) -> Iterator[Item]:
     """Yield the items of one event that is seen in its own place; none if it is no conversation."""
     read = _READERS.get(event.type)
     if read:
-        yield from read(event, shown)
+        form = noted(event).get("content")
+        yield from read(event, shown, forms.get(event.version, form) if forms else form)
 
 
-def result_block(event: Event) -> Json:
+def recorded_content(event: Event) -> Content:
+    """Return the content that an event adds to a message, in the form in which it is recorded."""
+    if event.type == "tool.result":
+        return [result_block(event.data)]
+    return content_of(event.data.get("content"))
+
+
+def result_block(data: Mapping[str, Json]) -> Json:
     """Return the ``tool_result`` block of a ``tool.result`` event, without fields that are null."""
-    fields = {k: v for k, v in event.data.items() if v is not None and k != "synthesized"}
+    fields = {k: v for k, v in data.items() if v is not None and k != "synthesized"}
     return {"type": RESULT, **fields}
+
+
+def _content(event: Event, shown: Shown, form: Form) -> Content:
+    return show(content_of(in_form(recorded_content(event), form)), shown)
 
 
 def _summary(view: View, version: int) -> Item:
@@ -93,17 +129,16 @@ def _summary(view: View, version: int) -> Item:
     return Item(version, "assistant" if signed else "user", "summary", content, event)
 
 
-def _message(role: Role) -> Callable[[Event, Shown], Iterator[Item]]:
-    def read(event: Event, shown: Shown) -> Iterator[Item]:
-        content = show(content_of(event.data.get("content")), shown)
-        yield Item(event.version, role, "message", content, event)
+def _message(role: Role) -> Reader:
+    def read(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
+        yield Item(event.version, role, "message", _content(event, shown, form), event)
 
     return read
 
 
-def _user_message(event: Event, shown: Shown) -> Iterator[Item]:
+def _user_message(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
     """Yield a user message. An imported one may hold results: each becomes its own item."""
-    content = show(content_of(event.data.get("content")), shown)
+    content = _content(event, shown, form)
     if isinstance(content, str) or not any(kind(block) == RESULT for block in content):
         yield Item(event.version, "user", "message", content, event)
         return
@@ -115,18 +150,20 @@ def _user_message(event: Event, shown: Shown) -> Iterator[Item]:
         yield Item(event.version, "user", "message", rest, event)
 
 
-def _result(event: Event, shown: Shown) -> Iterator[Item]:
-    yield Item(event.version, "user", "result", show([result_block(event)], shown), event)
+def _result(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
+    yield Item(event.version, "user", "result", _content(event, shown, form), event)
 
 
-def _attachment(event: Event, shown: Shown) -> Iterator[Item]:
+def _attachment(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
     """Yield what the harness attached; without content it cannot be reproduced."""
     if event.data.get("content") is not None:
-        content = show(content_of(event.data["content"]), shown)
+        content = _content(event, shown, form)
         yield Item(event.version, "user", "attachment", content, event)
 
 
-_READERS: dict[str, Callable[[Event, Shown], Iterator[Item]]] = {
+Reader: TypeAlias = Callable[[Event, Shown, Form], Iterator[Item]]
+
+_READERS: dict[str, Reader] = {
     "message.user": _user_message,
     "message.assistant": _message("assistant"),
     "message.system": _message("system"),

@@ -1,8 +1,9 @@
 """Put items together into the messages of a request.
 
-Roles alternate. A result goes into the user message right after the message that made its call,
-wherever it was recorded after it. A user message holds the results, in the order in which they
-came, then attachments, then what was said. System messages wait for the end of a user message.
+Roles alternate, but for messages that their source wrote apart; the API merges those. A result goes
+into the user message right after the message that made its call, wherever it was recorded after it.
+A user message holds the results, in the order in which they came, then attachments, then what was
+said. System messages wait for the end of a user message.
 """
 
 from __future__ import annotations
@@ -30,15 +31,26 @@ REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 """Wraps a system message that a model gets in a user message. The words are Claude Code's."""
 
 
-class Message:
-    """One message while it is put together."""
+_ORDER = {"result": 0, "attachment": 1}
+"""What a user message holds before what was said."""
 
-    __slots__ = ("attachments", "fields", "results", "role", "said")
+
+class Message:
+    """One message while it is put together.
+
+    Attributes:
+        items: The items in it, in the order in which they came.
+    """
+
+    __slots__ = ("attachments", "fields", "items", "keys", "results", "role", "said")
 
     def __init__(self, role: Role) -> None:
         self.role = role
         self.fields: dict[str, Json] = {}
         """What a system message holds besides its content."""
+        self.keys: list[str] | None = None
+        """Its keys in the order of its source; None for the usual."""
+        self.items: list[Item] = []
         self.results: list[Content] = []
         self.attachments: list[Content] = []
         self.said: list[Content] = []
@@ -46,6 +58,8 @@ class Message:
 
     def add(self, item: Item) -> None:
         """Put an item in its place within the message."""
+        self.items.append(item)
+        self.keys = self.keys or item.keys
         if item.kind == "result":
             self.results.append(item.content)
         elif item.kind != "attachment":
@@ -55,11 +69,17 @@ class Message:
         elif not self._join_to_result(item):
             self.attachments.append(item.content)
 
+    @property
+    def in_order(self) -> list[Item]:
+        """Its items in the order of its content."""
+        return sorted(self.items, key=lambda item: _ORDER.get(item.kind, len(_ORDER)))
+
     def to_json(self) -> dict[str, Any]:
         """Return it for the wire; content of one part is the very object that was recorded."""
         parts = [*self.results, *self.attachments, *self.said]
         content = parts[0] if len(parts) == 1 else [b for part in parts for b in blocks(part)]
-        return {"role": self.role, "content": content, **self.fields}
+        made = {"role": self.role, "content": content, **self.fields}
+        return made if self.keys is None else {key: made.get(key) for key in self.keys}
 
     def _join_to_result(self, item: Item) -> bool:
         """Append an attachment that asks for it to the last result, if only results precede it."""
@@ -74,7 +94,7 @@ class Message:
         return True
 
 
-def messages(items: Iterable[Item], context: RepairContext) -> list[dict[str, Any]]:
+def messages(items: Iterable[Item], context: RepairContext) -> list[Message]:
     """Return the messages that repaired items make."""
     made = _Assembly(context)
     for item in items:
@@ -101,27 +121,31 @@ class _Assembly:
             if item.role == "assistant":
                 self._place_system(last=False)
                 self._caller.update(dict.fromkeys(map(call_id, calls_of(item)), self._next(item)))
-            self._message(item.role).add(item)
+            self._message(item.role, item.begins).add(item)
 
-    def finish(self) -> list[dict[str, Any]]:
+    def finish(self) -> list[Message]:
         self._place_system(last=True)
-        return [message.to_json() for message in self._messages]
+        return self._messages
 
     def _next(self, item: Item) -> int:
         """Return the index of the message that the item will belong to."""
-        same = bool(self._messages) and self._messages[-1].role == item.role
+        same = bool(self._messages) and self._messages[-1].role == item.role and not item.begins
         return len(self._messages) - same
 
-    def _message(self, role: Role) -> Message:
-        if not self._messages or self._messages[-1].role != role:
+    def _message(self, role: Role, begins: bool = False) -> Message:
+        if begins or not self._messages or self._messages[-1].role != role:
             self._messages.append(Message(role))
         return self._messages[-1]
 
     def _answer(self, item: Item) -> None:
-        after = self._caller[call_id(blocks(item.content)[0])] + 1
-        if after == len(self._messages):
-            self._messages.append(Message("user"))
-        self._messages[after].add(item)
+        """Put a result into the user message after its call; into the last one, if all are last."""
+        after = self._caller[call_id(blocks(item.content)[0])]
+        while after < len(self._messages) and self._messages[after].role == "assistant":
+            after += 1
+        if all(message.role == "user" for message in self._messages[after:]):
+            self._message("user", item.begins).add(item)
+        else:
+            self._messages[after].add(item)
 
     def _place_system(self, last: bool) -> None:
         """Put the waiting system messages here, if the API allows them here."""

@@ -9,11 +9,12 @@ survive.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.errors import InvalidView
 from foldlog.projections.render.items import Item, items
-from foldlog.projections.render.messages import messages
+from foldlog.projections.render.messages import Message, messages
 from foldlog.projections.render.repairs import Repair, RepairContext, repair_items
 from foldlog.projections.render.repairs.characters import whole_characters
 from foldlog.projections.render.repairs.thinking import newest_model
@@ -42,11 +43,20 @@ def render(view: View, *, open: Open = "error", model: str | None = None) -> dic
         InvalidView: A call at the end is open (with ``error``), or a summary that is shown does
             not exist.
     """
-    messages, _ = _messages_of_view(view, open, model)
+    return request_of(view, render_messages(view, open=open, model=model))
+
+
+def render_messages(view: View, *, open: Open, model: str | None = None) -> list[Message]:
+    """Return the messages of a request before they become JSON: each knows its items."""
+    return _messages_of_view(view, open, model)[0]
+
+
+def request_of(view: View, messages: Iterable[Message]) -> dict[str, Any]:
+    """Return the request that some messages of a view make, with its settings."""
     return {
         "system": whole_characters((view.system or {}).get("system")),
         "tools": whole_characters((view.tools or {}).get("tools")),
-        "messages": messages,
+        "messages": [message.to_json() for message in messages],
     }
 
 
@@ -71,12 +81,13 @@ def messages_of(seen: list[Item], *, model: str | None = None) -> list[dict[str,
 
     Calls at the end that wait for their results are closed as interrupted.
     """
-    return _assemble(join_replies(seen), "recover", model)[0]
+    made, _ = _assemble(join_replies(seen), "recover", model)
+    return [message.to_json() for message in made]
 
 
 def _messages_of_view(
     view: View, open: Open, model: str | None
-) -> tuple[list[dict[str, Any]], RepairContext]:
+) -> tuple[list[Message], RepairContext]:
     seen = join_replies(items(view))
     if open == "error":
         ours = [call for call in waiting_calls(seen) if kind(call.block) == CALL]
@@ -87,7 +98,7 @@ def _messages_of_view(
 
 def _assemble(
     seen: list[Item], open: Open, model: str | None
-) -> tuple[list[dict[str, Any]], RepairContext]:
+) -> tuple[list[Message], RepairContext]:
     """Return the messages that items make whose replies are joined; and the repairs."""
     calls = waiting_calls(seen)
     if open == "recover":

@@ -258,7 +258,7 @@ class DraftSource:
         self._source = source
         self._version = version
         self.events = [
-            Event(0, session, at, draft.type, draft.schema, "", {**draft.data}, {}, "")
+            Event(0, session, at, draft.type, draft.schema, "", {**draft.data}, {**draft.meta}, "")
             for at, draft in enumerate(drafts, version + 1)
         ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -235,17 +236,30 @@ class TestDivergence:
         found = given(*WORK)
         assert all("divergence" not in e.data for e in events(found, "request.sent"))
 
+    def test_so_it_does_in_the_form_in_which_the_harness_writes_it_from_then_on(self) -> None:
+        found = given(*WORK)
+        reply = said([text("I look."), call("a") | {"caller": None}, call("b")])
+        apart = [user("and"), {"content": [{"text": "so", "type": "text"}], "role": "user"}]
+        results = user([{"tool_use_id": id, "type": "tool_result", "content": id} for id in "xy"])
+        asks = said([call("x"), call("y")])
+        list_ = [user([text("work")]), reply, *WORK[2:3], said("Done."), *apart]
+        when(found, *list_)
+        when(found, *list_, asks, results)
+        assert found.render()["messages"] == [*list_, asks, results]
+        assert json.dumps(found.render()["messages"]) == json.dumps([*list_, asks, results])
+        assert all("divergence" not in e.data for e in events(found, "request.sent"))
+
     def test_else_it_is_kept_with_the_request(self) -> None:
         found = given(*TALK)
-        when(found, TALK[0], said("First."), *TALK[2:], user("three"))
+        when(found, TALK[0], said("First.\n"), *TALK[2:], user("three"))
         [*_, sent] = events(found, "request.sent")
         differing = sent.data["divergence"]
         assert (differing["from"], differing["to"]) == (1, 2)
-        assert differing["messages"] == [said("First.")]
+        assert differing["messages"] == [said("First.\n")]
 
     def test_a_false_one_is_found(self) -> None:
         found = given(*TALK)
-        when(found, TALK[0], said("First."), *TALK[2:], user("three"))
+        when(found, TALK[0], said("First.\n"), *TALK[2:], user("three"))
         [*_, sent] = events(found, "request.sent")
         false = {**sent.data["divergence"], "messages": [said("Never sent.")]}
         found.append(EventDraft("request.sent", {**sent.data, "divergence": false}))
@@ -253,7 +267,7 @@ class TestDivergence:
 
     def test_so_is_one_that_differed_from_another_view(self) -> None:
         found = given(*TALK)
-        when(found, TALK[0], said("First."), *TALK[2:], user("three"))
+        when(found, TALK[0], said("First.\n"), *TALK[2:], user("three"))
         [*_, sent] = events(found, "request.sent")
         false = {**sent.data["divergence"], "digest": "sha256:" + "0" * 64}
         found.append(EventDraft("request.sent", {**sent.data, "divergence": false}))

@@ -36,7 +36,7 @@ from foldlog.projections.render.api_rules.limits import (
     images_fit,
     messages_at_most,
 )
-from foldlog.projections.render.api_rules.roles import first_is_user, no_prefill, roles_alternate
+from foldlog.projections.render.api_rules.roles import first_is_user, no_prefill
 from foldlog.projections.render.api_rules.system import (
     system_heard,
     system_placed,
@@ -57,7 +57,6 @@ __all__ = ["RULES", "Conversation", "Limits", "Rule", "Violation", "check"]
 
 RULES: tuple[Rule, ...] = (
     first_is_user,
-    roles_alternate,
     no_prefill,
     no_blank_text,
     no_empty_message,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from foldlog.eventstore.events import Json
@@ -59,6 +59,10 @@ class Message:
         """Return its blocks of some types."""
         return [block for block in self.blocks if block.get("type") in types]
 
+    def with_more(self, blocks: list[dict[str, Json]]) -> Message:
+        """Return the message with the blocks of the next one, which has the same role."""
+        return replace(self, blocks=[*self.blocks, *blocks])
+
     @property
     def calls(self) -> list[dict[str, Json]]:
         """The calls that the client has to answer."""
@@ -106,12 +110,16 @@ Rule: TypeAlias = Callable[[Conversation], Iterator[Violation]]
 
 
 def read(request: Mapping[str, Any], model: str | None, limits: Limits) -> Conversation:
-    """Read a request."""
-    messages = tuple(
-        Message(index, str(raw.get("role")), blocks_of(raw.get("content")), raw)
-        for index, raw in enumerate(request.get("messages") or ())
-    )
-    return Conversation(request, model, limits, messages)
+    """Read a request; messages of one role in a row count as one, as the API merges them."""
+    messages: list[Message] = []
+    for index, raw in enumerate(request.get("messages") or ()):
+        message = Message(index, str(raw.get("role")), blocks_of(raw.get("content")), raw)
+        before = messages[-1] if messages else None
+        if before and before.role == message.role and before.blocks and message.blocks:
+            messages[-1] = before.with_more(message.blocks)
+        else:
+            messages.append(message)
+    return Conversation(request, model, limits, tuple(messages))
 
 
 def blocks_of(content: Json) -> list[dict[str, Json]]:

@@ -1,9 +1,8 @@
-"""Rules of roles: who speaks first and last, and that roles alternate."""
+"""Rules of roles: who speaks first and last."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 from foldlog.eventstore.events import Json
 from foldlog.projections.render.api_rules.conversation import Conversation, Violation
@@ -20,18 +19,6 @@ def first_is_user(conversation: Conversation) -> Iterator[Violation]:
         compacted = message.blocks and message.blocks[0].get("type") == "compaction"
         if message.role != "user" and not (message.role == "assistant" and compacted):
             yield Violation("first_is_user", 0, f"the first message is of role {message.role!r}")
-
-
-def roles_alternate(conversation: Conversation) -> Iterator[Violation]:
-    """No two messages in a row have the same role.
-
-    The API would merge them itself; in a rendered view they are merged, so an index names one turn.
-    """
-    for before, message in pairwise(conversation.messages):
-        if message.role == before.role:
-            yield Violation(
-                "roles_alternate", message.index, f"two {message.role!r} messages in a row"
-            )
 
 
 def no_prefill(conversation: Conversation) -> Iterator[Violation]:
