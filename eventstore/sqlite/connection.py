@@ -79,6 +79,7 @@ class Connection:
         self.read_only = read_only
         self.timeout = timeout
         self.lock = threading.RLock()
+        self.strangers: list[str] = []
         self._file: tuple[int, int] | None = None
         with translated(path):
             self.db = _connect(self.path, create=create, read_only=read_only)
@@ -91,6 +92,8 @@ class Connection:
 
     def _prepare(self, synchronous: Synchronous, *, create: bool) -> None:
         version = self._patiently(lambda: _identity(self.db, self.path))
+        self.strangers = self._patiently(lambda: schema.strangers(self.db))
+        self.read_only = self.read_only or bool(self.strangers)
         if version == 0 and not create and self.path != MEMORY:
             raise NotAStore(f"{self.path} is empty: there is no store in it to read.")
         if not self.read_only:
@@ -118,6 +121,11 @@ class Connection:
 
     def writing(self) -> _Writing:
         """The store for one writer: all of the block is committed, or nothing of it is."""
+        if self.strangers:
+            raise ReadOnlyStore(
+                f"{self.path} can only be read: another program added {', '.join(self.strangers)},"
+                " which could change what is recorded. Drop it to record again."
+            )
         if self.read_only:
             raise ReadOnlyStore(f"{self.path} is open for reading only. Open it without read_only.")
         return _Writing(self)

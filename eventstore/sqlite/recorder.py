@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from foldlog.eventstore import clock, codec
 from foldlog.eventstore.chain import GENESIS, event_hash
-from foldlog.eventstore.errors import VersionConflict
+from foldlog.eventstore.errors import StoreError, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.eventstore.facets import NONE, ToolNames, calls_in, facets
 from foldlog.eventstore.recording import check_known, event, in_order, seal, to_record
@@ -32,6 +32,10 @@ TAIL = (
 POSITION = "SELECT coalesce(max(position), 0) FROM events"
 
 
+Payload = tuple[bytes, int, codec.Stored, bytes]
+"""What ``INSERT_PAYLOAD`` takes."""
+
+
 class Prepared(NamedTuple):
     """A draft that is ready to be inserted once its version is known; see ``Checked``."""
 
@@ -39,7 +43,7 @@ class Prepared(NamedTuple):
     bodies: codec.Sealed
     data: codec.Stored
     meta: codec.Stored
-    payloads: list[tuple[bytes, int, codec.Stored, bytes]]
+    payloads: list[Payload]
 
 
 class Tail(NamedTuple):
@@ -129,9 +133,10 @@ class Recorder:
             events.append(event(position, session, version, at, draft, previous))
         names.reach(tail.version + len(rows))
         payloads = [payload for prepared in fresh for payload in prepared.payloads]
-        if payloads:
-            db.executemany(INSERT_PAYLOAD, payloads)
-        db.executemany(INSERT_EVENT, rows)
+        if payloads and db.executemany(INSERT_PAYLOAD, payloads).rowcount != len(payloads):
+            _check_payloads(db, payloads)
+        if db.executemany(INSERT_EVENT, rows).rowcount != len(rows):
+            raise _kept_out("events")
         return list(map(lifted, events)) if UPCASTERS else events
 
     def _known(self, session: str, prepared: Sequence[Prepared]) -> dict[str, Event]:
@@ -167,6 +172,20 @@ class Recorder:
 def _tail(db: sqlite3.Connection, session: str) -> Tail:
     row = db.execute(TAIL, (session,)).fetchone()
     return Tail(*row) if row else Tail(0, GENESIS, db.execute(POSITION).fetchone()[0])
+
+
+def _check_payloads(db: sqlite3.Connection, payloads: Iterable[Payload]) -> None:
+    """Refuse to go on unless these payloads are there; some were before."""
+    known = "SELECT 1 FROM payloads WHERE digest = ?"
+    if not all(db.execute(known, payload[:1]).fetchone() for payload in payloads):
+        raise _kept_out("payloads")
+
+
+def _kept_out(table: str) -> StoreError:
+    return StoreError(
+        f"rows for the table {table} did not arrive in it, so nothing was recorded. A trigger of"
+        " another program may keep them out: `foldlog verify` names it."
+    )
 
 
 def _facets(draft: EventDraft, names: ToolNames) -> tuple[Any, ...]:

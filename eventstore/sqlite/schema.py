@@ -10,6 +10,10 @@ insert over an existing row is refused before it happens.
 
 from __future__ import annotations
 
+import re
+import sqlite3
+from functools import cache
+
 APPLICATION_ID = 0x666F6C64
 """``fold`` in ASCII: says that an SQLite file is one of ours (PRAGMA application_id)."""
 
@@ -112,6 +116,43 @@ WHEN EXISTS (SELECT 1 FROM payloads WHERE digest = NEW.digest)
   OR EXISTS (SELECT 1 FROM payloads WHERE rowid = NEW.rowid)
 BEGIN SELECT RAISE(ABORT, 'payloads are immutable: this one is already recorded'); END;
 """
+
+
+CREATED = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)")
+
+Parts = dict[tuple[str, str], str]
+"""(``table``, ``index`` or ``trigger``; name) to the SQL that made it, its blanks evened out."""
+
+
+@cache
+def parts() -> Parts:
+    """Return what a store of today's schema consists of."""
+    made = [evened(one) for one in statements(TABLES) + statements(TRIGGERS)]
+    return {(m[1].lower(), m[2]): sql for sql in made if (m := CREATED.match(sql))}
+
+
+def found(db: sqlite3.Connection) -> list[tuple[str, str, str, str]]:
+    """Return type, name, table and SQL of all that a database says it consists of."""
+    rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return [(type, name, table, evened(sql)) for type, name, table, sql in rows]
+
+
+def strangers(db: sqlite3.Connection) -> list[str]:
+    """Return what other programs put in the way of our tables: triggers on them, and views that
+    have their names. Tables and views of other names are nobody's business but their owner's."""
+    ours = parts()
+    tables = {name.lower() for type, name in ours if type == "table"} | {"search"}
+    return [
+        f"{type} {name}"
+        for type, name, table, sql in found(db)
+        if (type == "view" and name.lower() in tables)
+        or (type == "trigger" and table.lower() in tables and ours.get((type, name)) != sql)
+    ]
+
+
+def evened(sql: str) -> str:
+    """Return SQL with single blanks, and without the semicolon at its end."""
+    return " ".join(sql.split()).removesuffix(";")
 
 
 def statements(script: str) -> list[str]:

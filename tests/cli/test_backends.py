@@ -53,7 +53,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
         (["verify"], "work"),
         (["fork", "work"], ""),
         (["rename", "work", "A title"], ""),
-        (["export", "work", "--format", "jsonl"], "Fix the build."),
+        (["export", "work", "--to", "jsonl"], "Fix the build."),
     ],
 )
 def test_what_every_backend_can_do(shelf: Shelf, arguments: list[str], said: str) -> None:

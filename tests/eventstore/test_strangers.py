@@ -1,0 +1,116 @@
+"""What other programs put into a store: beside ours it is welcome, in our way it is named."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from foldlog import EventStore
+from foldlog.eventstore import ReadOnlyStore, StoreError
+from foldlog.eventstore.sqlite import schema
+from foldlog.eventstore.testing import said, talk
+
+IGNORE = "CREATE TRIGGER quiet BEFORE INSERT ON {} BEGIN SELECT RAISE(IGNORE); END"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "sessions.db"
+    with EventStore(path) as store:
+        store.append("s", talk(2))
+        store.sessions()
+    return path
+
+
+@pytest.fixture
+def other(path: Path) -> Iterator[sqlite3.Connection]:
+    """Another program's connection."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    yield connection
+    connection.close()
+
+
+def test_a_store_consists_of_what_the_schema_says(path: Path, other: sqlite3.Connection) -> None:
+    found = {(type, name): sql for type, name, _, sql in schema.found(other)}
+    assert {part: found.get(part) for part in schema.parts()} == schema.parts()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE notes (id, text)",
+        "CREATE VIEW said AS SELECT foldlog_text(position) FROM events",
+        "CREATE INDEX events_model ON events (model)",
+        "CREATE TABLE t (x); CREATE TRIGGER mine AFTER INSERT ON t BEGIN SELECT 1; END",
+    ],
+)
+def test_what_is_beside_ours_is_welcome(path: Path, other: sqlite3.Connection, sql: str) -> None:
+    other.executescript(sql)
+    with EventStore(path) as store:
+        assert store.append("s", talk(1))[0].version == 3
+
+
+@pytest.mark.parametrize("table", ["events", "payloads", "sessions", "checkpoints", "folds"])
+def test_a_store_with_foreign_triggers_is_only_read(
+    path: Path, other: sqlite3.Connection, table: str
+) -> None:
+    other.execute(IGNORE.format(table))
+    with EventStore(path) as store:
+        assert [event.version for event in store.read("s")] == [1, 2]
+        assert [info.messages for info in store.sessions()] == [2]
+        assert store.search("message")
+        with pytest.raises(ReadOnlyStore, match="another program added trigger quiet"):
+            store.append("s", talk(1))
+        with pytest.raises(ReadOnlyStore), store.lease("s"):
+            pytest.fail("it can be appended to")
+    other.execute("DROP TRIGGER quiet")
+    with EventStore(path) as store:
+        assert store.append("s", talk(1))[0].version == 3
+
+
+def test_a_trigger_of_ours_that_was_changed_is_foreign(
+    path: Path, other: sqlite3.Connection
+) -> None:
+    other.execute("DROP TRIGGER events_no_update")
+    other.execute("CREATE TRIGGER events_no_update BEFORE UPDATE ON events BEGIN SELECT 1; END")
+    with EventStore(path) as store, pytest.raises(ReadOnlyStore, match="events_no_update"):
+        store.append("s", talk(1))
+
+
+def test_a_view_that_took_the_name_of_the_list_is_not_believed(
+    path: Path, other: sqlite3.Connection
+) -> None:
+    other.execute("DROP TABLE sessions")
+    columns = "session, parent, parent_version, parent_kind, title, preview, tags, cwd, origin"
+    more = "first, last_version, head, messages, tool_results, compactions, started, last"
+    names = f"{columns}, {more}".split(", ")
+    lies = ", ".join(f"x'ff' AS {name}" for name in names)
+    other.execute(f"CREATE VIEW sessions AS SELECT {lies}")
+    with EventStore(path) as store:
+        assert [info.session for info in store.sessions()] == ["s"]
+        with pytest.raises(ReadOnlyStore, match="view sessions"):
+            store.append("s", talk(1))
+
+
+@pytest.mark.parametrize("table", ["events", "payloads"])
+def test_rows_that_a_newer_trigger_keeps_out_are_missed(
+    path: Path, other: sqlite3.Connection, table: str
+) -> None:
+    with EventStore(path) as store:
+        other.execute(IGNORE.format(table))
+        with pytest.raises(StoreError, match=f"table {table} did not arrive"):
+            store.append("s", [said("large " * 1000)])
+        assert store.last("s") == 2
+        other.execute("DROP TRIGGER quiet")
+        assert store.append("s", [said("large " * 1000)])[0].version == 3
+        assert store.get("s", 3).data["content"] == "large " * 1000
+
+
+def test_a_payload_that_is_there_already_is_not_missed(path: Path) -> None:
+    with EventStore(path) as store, EventStore(path) as second:
+        for handle in (store, second):
+            handle.append("s", [said("large " * 1000), said("other " * 1000)])
+        assert store.last("s") == 6
