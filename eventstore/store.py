@@ -39,12 +39,13 @@ class Verdict:
     """What ``verify`` found of one session.
 
     Attributes:
-        session: Its id.
+        session: Its id; empty for what was found of the store as a whole.
         events: How many were looked at, with those that a fork inherits.
         erased: How many of their payloads were erased on purpose.
         head_hash: The hash of the last event: keep it elsewhere, and ``expect`` finds a tail that
             was cut off.
         problems: (version, problem), in order.
+        notices: (version, notice): what a person should know, and is no fault by itself.
     """
 
     session: str
@@ -52,6 +53,7 @@ class Verdict:
     erased: int = 0
     head_hash: str = ""
     problems: list[tuple[int, str]] = field(default_factory=list)
+    notices: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -275,6 +277,9 @@ class Store(Protocol):
         progress: Callable[[str, int], None] | None = None,
     ) -> Iterator[Verdict]:
         """Recompute every hash and all that is derived, and report what differs.
+
+        Where all sessions are verified and the store itself has problems or notices (of its tables,
+        or of what it derived), these come last, in a verdict with an empty session.
 
         Args:
             session: Verify only this one; without it, all.

@@ -59,7 +59,7 @@ class Findings:
 
 
 COLUMNS: list[Column[Findings]] = [
-    Column("session", lambda found: found.verdict.session, style="cyan"),
+    Column("session", lambda found: found.verdict.session or "(the store)", style="cyan"),
     Column("ok", lambda found: "yes" if found.verdict.ok else "NO"),
     Column("events", lambda found: found.verdict.events),
     Column("requests", lambda found: found.requests),
@@ -113,7 +113,10 @@ def _findings(
         bar.update(name, version, store.last(name))
 
     for verdict in store.verify(session, expect=expect, progress=looked_at):
-        findings = Findings(verdict)
+        findings = Findings(verdict, notices=list(verdict.notices))
+        if not verdict.session:
+            yield findings
+            continue
         try:
             look_at_views(store, findings, views, bar)
         except FoldlogError as error:
@@ -163,7 +166,7 @@ def _print(found: list[Findings], notices: bool) -> None:
     else:
         show(found, COLUMNS, json=False, to_json=Findings.to_json, empty="There is no session.")
     for findings in found:
-        session = findings.verdict.session
+        session = findings.verdict.session or "(the store)"
         for version, problem in findings.verdict.problems:
             print_lines([styled(one_line(f"{session} {version}: {problem}"), fg="red")])
         for version, notice in findings.notices if notices else ():

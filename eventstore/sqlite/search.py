@@ -134,12 +134,13 @@ class Search:
 
     def _span(self) -> tuple[int, int]:
         """Return the last position of the index, 0 without one, and of the log."""
-        return self._connection.rows(
-            "SELECT coalesce((SELECT position FROM checkpoints WHERE name = ? AND EXISTS"
-            " (SELECT 1 FROM sqlite_master WHERE name = 'search')), 0),"
+        done, last = self._connection.rows(
+            "SELECT (SELECT position FROM checkpoints WHERE name = ? AND EXISTS"
+            " (SELECT 1 FROM sqlite_master WHERE name = 'search')),"
             " coalesce(max(position), 0) FROM events",
             (CHECKPOINT,),
         )[0]
+        return (done if type(done) is int and 0 <= done <= last else 0), last
 
 
 def _query(term: Term) -> str:

@@ -26,7 +26,8 @@ CHECKPOINT = "sessions"
 
 COLUMNS = tuple(field.name for field in fields(SessionInfo) if field.name != "problem")
 REACHED = f"SELECT position FROM checkpoints WHERE name = '{CHECKPOINT}'"
-STORED = f"SELECT coalesce(({REACHED}), 0), {', '.join(COLUMNS)} FROM sessions"
+END = "SELECT coalesce(max(position), 0) FROM events"
+STORED = f"SELECT ({REACHED}), ({END}), {', '.join(COLUMNS)} FROM sessions"
 UPSERT = (
     f"INSERT OR REPLACE INTO sessions ({', '.join(COLUMNS)})"
     f" VALUES ({', '.join('?' * len(COLUMNS))})"
@@ -59,12 +60,25 @@ class SessionList:
         """
         checkpoint, known = self._stored()
         end = self._end()
-        changed = self._catch_up(known, checkpoint, end) if checkpoint < end else {}
+        changed = self._catch_up(known, checkpoint, end)
         is_whole = all(info.problem is None for info in changed.values())
         if changed and is_whole and not self._connection.read_only:
             with suppress(ReadOnlyStore, StoreFull, StoreBusy):  # the answer is the same
                 self._store(changed, checkpoint, end)
         return known | changed
+
+    def differences(self) -> list[str]:
+        """Compare the list with one that is derived from the whole log; name what differs."""
+        checkpoint, known = self._stored()
+        end = self._end()
+        current = known | self._catch_up(known, checkpoint, end)
+        derived = self._catch_up({}, 0, end)
+        return [
+            f"the list of sessions is wrong about {name!r}"
+            for name in sorted(current.keys() | derived.keys())
+            if current.get(name) != derived.get(name)
+            and (name not in derived or derived[name].problem is None)
+        ]
 
     def unstored(self) -> list[SessionInfo]:
         """Return all sessions if the list could not be stored as it is now, else none."""
@@ -82,18 +96,24 @@ class SessionList:
         if self._connection.strangers:
             return 0, {}  # a view may have its name, or a trigger may have changed it
         rows = self._connection.rows(STORED, ())
-        if not rows or not rows[0][0]:
+        checkpoint = _within(*rows[0][:2]) if rows else 0
+        if not checkpoint:
             return 0, {}  # what was stored without a checkpoint would be counted twice
-        return rows[0][0], {row[1]: _info(row[1:]) for row in rows}
+        try:
+            return checkpoint, {row[2]: _info(row[2:]) for row in rows}
+        except (ValueError, TypeError):
+            return 0, {}  # somebody changed it
 
     def _end(self) -> int:
         """Return the last position of the log."""
-        return int(self._connection.rows("SELECT coalesce(max(position), 0) FROM events", ())[0][0])
+        return int(self._connection.rows(END, ())[0][0])
 
     def _store(self, changed: Mapping[str, SessionInfo], checkpoint: int, end: int) -> None:
         """Store what changed, unless another process was faster."""
         with self._connection.writing() as db:
-            if (db.execute(REACHED).fetchone() or (0,))[0] == checkpoint:
+            if self._stored()[0] == checkpoint:
+                if not checkpoint:
+                    db.execute("DELETE FROM sessions")
                 db.executemany(UPSERT, [_row(info) for info in changed.values()])
                 db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", (CHECKPOINT, end))
 
@@ -102,6 +122,8 @@ class SessionList:
     ) -> dict[str, SessionInfo]:
         """Return the sessions with events after the checkpoint, brought up to date."""
         changed: dict[str, SessionInfo] = {}
+        if checkpoint == end:
+            return changed
         for session, first, last, messages, results in self._connection.rows(
             COUNTS, (checkpoint, end)
         ):
@@ -184,6 +206,11 @@ def show(reader: sqlite3.Connection, infos: Iterable[SessionInfo]) -> None:
     """Let a connection see this list instead of the stored one."""
     reader.execute("CREATE TEMP TABLE sessions AS SELECT * FROM main.sessions WHERE 0")
     reader.executemany(UPSERT, [_row(info) for info in infos])
+
+
+def _within(checkpoint: Any, end: int) -> int:
+    """Return a checkpoint if the log has come that far; 0, the beginning, for any other value."""
+    return checkpoint if type(checkpoint) is int and 0 < checkpoint <= end else 0
 
 
 def _info(row: tuple[Any, ...]) -> SessionInfo:

@@ -319,6 +319,10 @@ class EventStore:
         verifier = Verifier(self._connection, self._ancestry)
         for name in self._reader.names() if session is None else [session]:
             yield verifier.verify(name, expect, progress)
+        if session is None:
+            whole = verifier.whole(self._sessions)
+            if whole.problems or whole.notices:
+                yield whole
 
     def backup(self, target: str | Path) -> None:
         """A consistent copy of the store at a new path, while others write.

@@ -7,15 +7,19 @@ what is stored, so that a second break is seen as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
 from foldlog.eventstore import clock, codec
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
+from foldlog.eventstore.errors import CorruptEvent
 from foldlog.eventstore.facets import calls_in, facets, short
 from foldlog.eventstore.listing import no_session
+from foldlog.eventstore.sqlite import schema
 from foldlog.eventstore.sqlite.ancestry import Ancestry, Segment
 from foldlog.eventstore.sqlite.connection import Connection, Row
+from foldlog.eventstore.sqlite.sessions import SessionList
 from foldlog.eventstore.store import Verdict
 
 BATCH = 500
@@ -58,6 +62,54 @@ class Verifier:
             raise no_session(session)
         verdict.end(version, hash_name(previous), expect)
         return verdict
+
+    def whole(self, sessions: SessionList) -> Verdict:
+        """Look at what is no single session's: the schema, positions, and what was derived."""
+        verdict = Verdict("")
+        verdict.problems = [(0, problem) for problem in self._schema_problems()]
+        if not verdict.problems:
+            with suppress(CorruptEvent):  # its session has the problem
+                verdict.problems = [(0, problem) for problem in sessions.differences()]
+            verdict.problems += [(0, problem) for problem in self._beyond_the_log()]
+        verdict.notices = [(0, notice) for notice in self._gaps()]
+        return verdict
+
+    def _schema_problems(self) -> list[str]:
+        with self._connection.reading() as db:
+            found = {(type, name): sql for type, name, _, sql in schema.found(db)}
+            strangers = schema.strangers(db)
+        return [
+            f"{type} {name} {'is missing' if (type, name) not in found else 'was changed'}"
+            for (type, name), sql in schema.parts().items()
+            if found.get((type, name)) != sql and f"{type} {name}" not in strangers
+        ] + [f"{stranger} is in the way of our tables" for stranger in strangers]
+
+    def _beyond_the_log(self) -> list[str]:
+        """Name what claims to have been derived from events that are not there."""
+        marks = self._connection.rows(
+            "SELECT 'the checkpoint ' || name FROM checkpoints WHERE typeof(position) != 'integer'"
+            " OR position > (SELECT coalesce(max(position), 0) FROM events)"
+            " UNION ALL SELECT 'the cached fold of ' || session FROM folds AS f WHERE version >"
+            " (SELECT coalesce(max(version), 0) FROM events WHERE session = f.session)",
+            (),
+        )
+        return [f"{mark} is beyond the log" for (mark,) in marks]
+
+    def _gaps(self) -> list[str]:
+        """Name the first gap in the positions: events are recorded without any."""
+        ((count, last),) = self._connection.rows(
+            "SELECT count(*), coalesce(max(position), 0) FROM events", ()
+        )
+        if count == last:
+            return []
+        ((after,),) = self._connection.rows(
+            "SELECT coalesce(min(position), 0) FROM (SELECT 0 AS position UNION ALL"
+            " SELECT position FROM events) AS e WHERE NOT EXISTS"
+            " (SELECT 1 FROM events WHERE position = e.position + 1)",
+            (),
+        )
+        missing = f"{last - count} of the positions 1 to {last} are missing, the first after"
+        return [f"{missing} {after}: events were deleted, perhaps whole sessions"]
 
     def _rows(self, session: str) -> Iterator[Row]:
         for segment in self._ancestry.of(session):

@@ -128,7 +128,7 @@ class TestMigrating:
         assert _events(path) == events
         assert _schema(path) == number == old + 1
         with EventStore(path) as store:
-            assert is_sound(store)
+            assert all(verdict.ok for verdict in store.verify() if verdict.session)
             assert store.db["payloads"].columns_dict["kind"] is str
             assert versions(store.append("s", talk(1))) == [6]
         backup = path.with_name(f"sessions.db.before-schema-{number}")

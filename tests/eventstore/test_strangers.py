@@ -114,3 +114,61 @@ def test_a_payload_that_is_there_already_is_not_missed(path: Path) -> None:
         for handle in (store, second):
             handle.append("s", [said("large " * 1000), said("other " * 1000)])
         assert store.last("s") == 6
+
+
+class TestVerify:
+    @pytest.mark.parametrize(
+        ("sql", "problem"),
+        [
+            ("DROP TRIGGER payloads_no_delete", "trigger payloads_no_delete is missing"),
+            ("DROP INDEX events_control", "index events_control is missing"),
+            ("ALTER TABLE folds ADD COLUMN more", "table folds was changed"),
+            (IGNORE.format("events"), "trigger quiet is in the way of our tables"),
+            ("UPDATE sessions SET messages = 9", "the list of sessions is wrong about 's'"),
+            ("DELETE FROM sessions", None),  # it is made again
+            ("UPDATE checkpoints SET position = 99 WHERE name = 'search'", "search is beyond"),
+            ("INSERT INTO folds VALUES ('s', 9, x'00')", "fold of s is beyond the log"),
+        ],
+    )
+    def test_the_store_itself_is_compared(
+        self, path: Path, other: sqlite3.Connection, sql: str, problem: str | None
+    ) -> None:
+        with EventStore(path) as store:
+            store.search("message")
+        other.execute(sql)
+        with EventStore(path) as store:
+            assert all(verdict.ok for verdict in store.verify("s"))
+            problems = [text for v in store.verify() for _, text in v.problems if not v.session]
+        assert len(problems) == (problem is not None)
+        assert problem is None or problem in problems[0]
+
+    def test_a_deleted_session_is_a_notice(self, path: Path, other: sqlite3.Connection) -> None:
+        with EventStore(path) as store:
+            store.append("later", talk(1))
+        triggers = [sql for type, name, _, sql in schema.found(other) if name == "events_no_delete"]
+        other.execute("DROP TRIGGER events_no_delete")
+        other.execute("DELETE FROM events WHERE session = 's'")
+        other.execute("DELETE FROM sessions WHERE session = 's'")
+        other.execute(triggers[0])
+        with EventStore(path) as store:
+            *_, whole = store.verify()
+        assert whole.ok
+        assert "2 of the positions 1 to 3 are missing, the first after 0" in whole.notices[0][1]
+
+    def test_a_sound_store_has_no_verdict_of_its_own(self, path: Path) -> None:
+        with EventStore(path) as store:
+            assert [verdict.session for verdict in store.verify()] == ["s"]
+
+    @pytest.mark.parametrize("value", ["'text'", "99", "x'00'", "-1", "1.5"])
+    @pytest.mark.parametrize("name", ["sessions", "search"])
+    def test_a_checkpoint_that_was_changed_is_not_believed(
+        self, path: Path, other: sqlite3.Connection, name: str, value: str
+    ) -> None:
+        with EventStore(path) as store:
+            store.search("message")
+        other.execute(f"UPDATE checkpoints SET position = {value} WHERE name = '{name}'")
+        with EventStore(path) as store:
+            store.append("s", [said("a new message")])
+            assert [info.messages for info in store.sessions()] == [3]
+            assert [hit.version for hit in store.search("message")] == [3, 2, 1]
+            assert all(verdict.ok for verdict in store.verify())
