@@ -481,7 +481,7 @@ class _Narrator:
         found = self._store.read_ranges(self._session, [(v, v) for v in versions])
         return {
             str(call_id(answer.data)): Result(
-                answer, sight(self._view, answer), 1, result_block(answer)
+                answer, sight(self._view, answer), 1, result_block(answer.data)
             )
             for answer in found
         }
@@ -497,7 +497,7 @@ def _calls(event: Event) -> Iterator[Json]:
 def _blocks(event: Event, seen: Sight) -> Iterator[Block]:
     """Yield the blocks of an event; a result is one, texts without words are left out."""
     if event.type == RESULT_EVENT:
-        yield Result(event, seen, 1, result_block(event))
+        yield Result(event, seen, 1, result_block(event.data))
         return
     for number, block in enumerate(blocks(content(event) or []), start=1):
         if not is_blank(block):

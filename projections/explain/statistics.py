@@ -3,7 +3,8 @@
 Tokens of requests are the API's own count, once a reply in all the events. Transcripts repeat the
 usage on every line of a reply, where the figure on the last line is the final one; copies, forks
 and imports of a recorded session repeat the reply. Replies are told apart by message and request
-id. The cost is that of each reply, by the list prices of its model at its time. Sizes are estimated.
+id. The cost is that of each reply, by the list prices of its model at its time. Sizes are
+estimated.
 """
 
 from __future__ import annotations
