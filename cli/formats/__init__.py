@@ -15,10 +15,11 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from foldlog.cli.formats.import_run import ImportRun
 from foldlog.cli.formats.protocols import Exporter, FolderExporter, Importer, Source
 from foldlog.cli.formats.registry import EXPORTERS, IMPORTERS, problems
 from foldlog.cli.formats.report import ImportReport, LineNote, Progress
-from foldlog.cli.formats.source_files import SourceFiles, explain
+from foldlog.cli.formats.source_files import SourceFiles, existing, explain, home
 from foldlog.eventstore.errors import SourceError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
     "Exporter",
     "FolderExporter",
     "ImportReport",
+    "ImportRun",
     "Importer",
     "LineNote",
     "Progress",
@@ -40,8 +42,10 @@ __all__ = [
     "SourceFiles",
     "default_locations",
     "detect",
+    "existing",
     "export_lines",
     "find",
+    "home",
     "import_path",
     "import_sources",
     "problems",
@@ -124,8 +128,6 @@ def import_sources(
     Yields:
         One report for each file, as soon as the file is done.
     """
-    from foldlog.cli.formats.import_run import ImportRun
-
     by_format: dict[str, list[Source]] = {}
     for name, source in found:
         by_format.setdefault(name, []).append(source)

@@ -189,6 +189,10 @@ class ImportRun:
                 reason = f"{type(error).__name__}: {error}".rstrip(": ")
                 yield self.refused(source, f"the importer of {self.format} failed with {reason}")
 
+    def count_from_here(self) -> None:
+        """Count as new what is recorded from here on."""
+        self._new.clear()
+
     def refused(self, source: Source, *reasons: str, notice: str | None = None) -> ImportReport:
         """Return the report of a source that was not imported."""
         return ImportReport(
@@ -205,7 +209,7 @@ class ImportRun:
         What another process recorded meanwhile is known then. The new events of all attempts count,
         and what was reported is not reported again.
         """
-        self._new.clear()
+        self.count_from_here()
         reported = 0
         for attempt in range(ATTEMPTS):
             try:

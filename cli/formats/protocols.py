@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from foldlog.cli.formats.import_run import ImportRun
+    from foldlog.cli.formats.jsonl_source import Reading
     from foldlog.cli.formats.report import ImportReport
     from foldlog.cli.formats.source_files import SourceFiles
     from foldlog.eventstore import Store
+    from foldlog.eventstore.events import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,24 @@ class Importer(Protocol):
 
     def default_locations(self) -> Iterable[Path]:
         """Return the files and folders where the program keeps its sessions, if they exist."""
+
+
+class TakesRecords(Protocol):
+    """The import of one source whose records come in parts."""
+
+    def take(self, reading: Reading) -> ImportReport:
+        """Import the next records and return a report of all so far."""
+
+
+@runtime_checkable
+class LineImporter(Protocol):
+    """What an importer offers as well, if lines can be given to it one by one (``LineFeed``)."""
+
+    def begin(self, source: Source, run: ImportRun) -> TakesRecords:
+        """Begin to import a source whose path need not exist; only its name counts."""
+
+    def is_record(self, value: Mapping[str, Json]) -> bool:
+        """Return whether an object after a damaged record on its line is a record of its own."""
 
 
 @runtime_checkable

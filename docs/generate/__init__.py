@@ -16,6 +16,12 @@ from docs.generate.backends import (
 from docs.generate.command_line import commands
 from docs.generate.compaction import preset, presets, rule_kinds, settings
 from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
+from docs.generate.formats import (
+    format_protocols,
+    importer_answers,
+    importer_example,
+    importer_tests,
+)
 from docs.generate.live import live_example
 from docs.generate.markdown import example
 from docs.generate.place import Place
@@ -32,6 +38,10 @@ __all__ = [
     "errors",
     "example",
     "file",
+    "format_protocols",
+    "importer_answers",
+    "importer_example",
+    "importer_tests",
     "limits",
     "live_example",
     "preset",

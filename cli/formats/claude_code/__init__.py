@@ -15,20 +15,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code.exporting import export_lines
-from foldlog.cli.formats.claude_code.sources import default_locations, find
+from foldlog.cli.formats.claude_code.sources import default_locations, find, is_record, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from foldlog.cli.formats.claude_code.import_file import FileImport
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.protocols import Source
     from foldlog.cli.formats.report import ImportReport
 
-__all__ = ["default_locations", "export_lines", "find", "import_source"]
+__all__ = ["begin", "default_locations", "export_lines", "find", "import_source", "is_record"]
 
 
 def import_source(source: Source, run: ImportRun) -> Iterator[ImportReport]:
     """Import a transcript, its sidechains and the files beside it."""
     from foldlog.cli.formats.claude_code.import_file import FileImport
 
-    yield FileImport(run, source).report()
+    yield FileImport(run, source).take(records(source.path))
+
+
+def begin(source: Source, run: ImportRun) -> FileImport:
+    """Begin the import of a transcript whose lines come one by one."""
+    from foldlog.cli.formats.claude_code.import_file import FileImport
+
+    return FileImport(run, source)

@@ -9,13 +9,13 @@ from foldlog.cli.formats.claude_code import relations, sidecars, sources
 from foldlog.cli.formats.claude_code.importing import LineImporter
 from foldlog.cli.formats.claude_code.notices import notices_of
 from foldlog.cli.formats.claude_code.relations import Relations
+from foldlog.cli.formats.jsonl_source import Reading, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from foldlog.cli.formats.claude_code.relations import Task
     from foldlog.cli.formats.import_run import ImportRun
-    from foldlog.cli.formats.jsonl_source import Record
     from foldlog.cli.formats.protocols import Source
     from foldlog.cli.formats.report import ImportReport
     from foldlog.eventstore.events import Json
@@ -28,15 +28,14 @@ class FileImport:
 
     Args:
         run: The import that it is part of.
-        source: The file.
+        source: The file; its records are given to ``take``.
     """
 
     def __init__(self, run: ImportRun, source: Source) -> None:
         self.run = run
         self.source = sources.transcript_of(source)
         self.file = source.file
-        self.reading = sources.records(source.path)
-        self.records: Sequence[Record] = self.reading.records
+        self.records: list[Record] = []
         self.is_agent = self.source.is_named_agent
         self.main: LineImporter | None = None
         self._relations = run.shared(Relations)
@@ -44,15 +43,27 @@ class FileImport:
         self._chains: dict[str, str] = {}
         self._tasks: list[Task] = []
 
-    def report(self) -> ImportReport:
-        """Import the file."""
+    def take(self, reading: Reading) -> ImportReport:
+        """Import the next records of the file, which may be all of them."""
+        new = reading.records
+        self.records += new
+        reading = Reading(self.records, reading.pending)
         if not self.records:
-            return self.run.report(self.source, reading=self.reading)
+            return self.run.report(self.source, reading=reading)
+        if self.main is None:
+            self._begin()
+        for record in self.run.each(self.source, new):
+            self._read(record)
+        return self._finish(reading)
+
+    def _begin(self) -> None:
         session = self._session()
         self.is_agent = self.is_agent or self._is_agent(session)
         self.main = self._importer(session, is_agent=self.is_agent)
-        for record in self.run.each(self.source, self.records):
-            self._read(record)
+
+    def _finish(self, reading: Reading) -> ImportReport:
+        """Bring all heads to where they belong, and record what waits."""
+        assert self.main is not None
         notices = [
             *notices_of(self.records),
             *sidecars.record(self.source, self.records, self.main),
@@ -62,7 +73,7 @@ class FileImport:
             importer.finish()
         self._relations.remember(self.main.session, self.records)
         logs = [importer.log for importer in importers]
-        return self.run.report(self.source, *logs, reading=self.reading, notices=notices)
+        return self.run.report(self.source, *logs, reading=reading, notices=notices)
 
     def _read(self, record: Record) -> None:
         """Read a record into the session that it belongs to."""
@@ -140,8 +151,10 @@ class FileImport:
         return self._children[name]
 
     def _child_session(self, name: str) -> str:
+        assert self.main is not None
         origin = self.run.origin(name)
-        if origin is None or origin.get("file") == self.file:
+        is_mine = self._relations.stems_from(name, self.main.session)
+        if origin is None or origin.get("file") == self.file or is_mine:
             return name
         return f"{name}-{self._first[:8]}"
 

@@ -190,7 +190,8 @@ class Relations:
         self._roots: dict[str, Holder] = {}
         self._tasks: dict[str, list[Task]] = {}
 
-    def _stems_from(self, session: str, other: str) -> bool:
+    def stems_from(self, session: str, other: str) -> bool:
+        """Return whether another session is recorded as the parent of a session."""
         return self._store.exists(session) and self._parent(session).get("session") == other
 
     def _parent(self, session: str) -> dict[str, Json]:
@@ -250,7 +251,7 @@ class Relations:
         if root is None or not ids:
             return None
         holder = self._roots.get(root) or holder_of(self._store, root, records, session)
-        if holder is None or holder.session == session or self._stems_from(holder.session, session):
+        if holder is None or holder.session == session or self.stems_from(holder.session, session):
             return None
         same_file = holder.source == ids[0]
         return holder.session if same_file or begins_copied(records, root) else None

@@ -1,4 +1,4 @@
-"""Tests that every importer passes: subclass ``ImporterTests`` in your package's tests.
+"""Tests that every importer passes: subclass ``ImporterTests`` in your package's tests::
 
     class TestParley(ImporterTests):
         format = "parley"
