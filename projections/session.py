@@ -16,7 +16,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from foldlog.eventstore import Event, EventDraft, InvalidView, Store
-from foldlog.projections.compaction.moment import Given, Known, moment
+from foldlog.projections.compaction.budget import Circumstances, Given, Known
 from foldlog.projections.render.digest import digest, receipt
 from foldlog.projections.render.render import Open, open_calls, render
 from foldlog.projections.render.replies import interruption
@@ -291,7 +291,7 @@ class Session:
             PolicyError: There is no such policy, or it says what cannot be.
             VersionConflict: Somebody else appended.
         """
-        return self._prepared(self.preparer(policy, summarizer).prepare(moment(known)))
+        return self._prepared(self.preparer(policy, summarizer).prepare(Circumstances(**known)))
 
     def overflowed(
         self,
@@ -310,7 +310,9 @@ class Session:
         Raises:
             ContextError: It was made smaller before and refused again, or it cannot be.
         """
-        return self._prepared(self.preparer(policy, summarizer).overflowed(error, moment(known)))
+        return self._prepared(
+            self.preparer(policy, summarizer).overflowed(error, Circumstances(**known))
+        )
 
     def compact(
         self,
@@ -331,7 +333,7 @@ class Session:
         Raises:
             ContextError: It could not be done; the view is as it was.
         """
-        wanted = moment(known, asked=asked, instructions=instructions)
+        wanted = Circumstances(**known, asked=asked, instructions=instructions)
         return self._prepared(self.preparer(policy, summarizer).compact(wanted))
 
     def planned(
@@ -344,8 +346,8 @@ class Session:
         **known: Unpack[Known],
     ) -> Plan:
         """What a compaction would do; nothing is asked or recorded."""
-        more = {"trigger": trigger, "asked": asked, "instructions": instructions}
-        return self.preparer(policy, None).plan(moment(known, **more))
+        wanted = Circumstances(**known, trigger=trigger, asked=asked, instructions=instructions)
+        return self.preparer(policy, None).plan(wanted)
 
     def asked(self, first: Version | None = None, before: Version | None = None) -> Range | None:
         """The versions from one to another, which is left out; None where neither is given."""
@@ -361,7 +363,7 @@ class Session:
 
         The same one is given again for the same policy, so that it need not read anew.
         """
-        from foldlog.projections.compaction.preparing import preparer
+        from foldlog.projections.compaction.prepare import preparer
 
         self._preparer = preparer(self, policy, summarizer, self._preparer)
         return self._preparer

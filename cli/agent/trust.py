@@ -21,7 +21,7 @@ from foldlog.eventstore import Store
 from foldlog.projections import Session, open_view
 from foldlog.projections.compaction.errors import ForeignPolicy, PolicyError
 from foldlog.projections.compaction.policy import Policy, policy, presets, written
-from foldlog.projections.compaction.preparing import set_policy
+from foldlog.projections.compaction.prepare import set_policy
 from foldlog.projections.installation import installation
 
 STATE = "agent"

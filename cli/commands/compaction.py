@@ -14,8 +14,8 @@ from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, writing
 from foldlog.eventstore import Store
 from foldlog.projections import Session, open_view
+from foldlog.projections.compaction.budget import Known
 from foldlog.projections.compaction.errors import PolicyError
-from foldlog.projections.compaction.moment import Known
 from foldlog.projections.compaction.plan import Plan
 from foldlog.projections.compaction.policy import PRESETS, Policy, policy, presets, written
 from foldlog.projections.compaction.prepare import Prepared

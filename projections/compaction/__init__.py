@@ -1,44 +1,46 @@
 """Compaction: decide (pure), summarize (calls a model), record (one append), project.
 
-budget      what a view must fit into            window      what rules look at
-counting    what the next request takes          money       what it costs, and what an edit does
-rules       one small file for each kind         policy      rules with parameters, in TOML
-plan        what a policy would do               candidate   may that be recorded?
-summaries   a stretch becomes a text             restore    what comes back behind it
-tasks       a board that agents share            hooks      what runs before and after
+prepare     before a model call, or asked for   carry_out   receipt, attempts, one append
+budget      circumstances, and what must fit    window      what rules look at
+rules       one small file for each kind        policy      rules with parameters, in TOML
+plan        what a policy would do              checks      may that be recorded?
+reading     views into windows, as they grow    restore     what comes back after a summary
 """
 
-from foldlog.projections.compaction.budget import Budget
+from typing import Any
+
+from foldlog.projections.compaction.budget import Budget, Circumstances
 from foldlog.projections.compaction.checks import judge
 from foldlog.projections.compaction.decision import (
     Allowance,
-    Ask,
+    ApiRequestExtras,
     Decision,
     Edits,
     File,
     Restore,
     Summarize,
 )
+from foldlog.projections.compaction.edit_price import EditPrice, edit_price
 from foldlog.projections.compaction.errors import CandidateRefused, ForeignPolicy, PolicyError
-from foldlog.projections.compaction.plan import Done, Plan, plan
+from foldlog.projections.compaction.plan import DecidedStep, Plan, plan
 from foldlog.projections.compaction.policy import Policy, policy, presets
-from foldlog.projections.compaction.reading import Reading
+from foldlog.projections.compaction.reading import ViewReader
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.summaries.failure import SummaryFailed
 from foldlog.projections.tasks.board import TaskRefused
-from foldlog.projections.tokens.counting import Count, Counting, ask_count, count
+from foldlog.projections.tokens.counting import Count, ask_count, count
 from foldlog.projections.tokens.model_windows import ModelWindow, ask_window, window_of
-from foldlog.projections.tokens.prices import EditPrice, Prices, cost, edit_price, prices
+from foldlog.projections.tokens.prices import Prices, cost, prices
 
 __all__ = [
     "Allowance",
-    "Ask",
+    "ApiRequestExtras",
     "Budget",
     "CandidateRefused",
+    "Circumstances",
     "Count",
-    "Counting",
+    "DecidedStep",
     "Decision",
-    "Done",
     "EditPrice",
     "Edits",
     "File",
@@ -48,11 +50,11 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Prices",
-    "Reading",
     "Restore",
     "Summarize",
     "SummaryFailed",
     "TaskRefused",
+    "ViewReader",
     "Window",
     "ask_count",
     "ask_window",
@@ -66,3 +68,17 @@ __all__ = [
     "prices",
     "window_of",
 ]
+
+_EARLIER = {
+    "Ask": ApiRequestExtras,
+    "Counting": ViewReader,
+    "Done": DecidedStep,
+    "Reading": ViewReader,
+}
+"""The names that these classes had before, which still work."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EARLIER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _EARLIER[name]

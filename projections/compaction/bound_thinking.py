@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from foldlog.projections.compaction.decision import Ask, Entry
-from foldlog.projections.compaction.visible import Part
+from foldlog.projections.compaction.decision import ApiRequestExtras, Entry
+from foldlog.projections.compaction.visible import Visible
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.render.repairs.thinking import newest_model
 from foldlog.projections.view.lineage import Range
@@ -23,7 +23,7 @@ BOUND = re.compile(r"-5-[125](?!\d)")
 
 THINKING = Without(("thinking",), None)
 
-DROP_BLOCK = Ask(
+DROP_BLOCK = ApiRequestExtras(
     {"thinking": {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}},
     ("thinking-binding-controls-2026-08-01",),
     "thinking that was written before an edit does not verify behind it",
@@ -41,7 +41,7 @@ def binds(window: Window) -> bool:
     return is_bound(model)
 
 
-def stale(window: Window) -> Ask | None:
+def stale(window: Window) -> ApiRequestExtras | None:
     """What to ask of the API while something that stands before thinking was shown differently, or
     told differently, since that thinking may have been written.
 
@@ -50,11 +50,13 @@ def stale(window: Window) -> Ask | None:
     """
     layout = window.view.layout
     changed = max(layout.settings.get(name, 0) for name in ("system", "tools"))
-    told_anew = bool(window.tally.parts) and changed > window.first
+    told_anew = bool(window.totals.parts) and changed > window.first
     return DROP_BLOCK if (layout.painted or told_anew) and binds(window) else None
 
 
-def loosened(window: Window, ranges: Iterable[Range]) -> tuple[tuple[Entry, ...], Ask | None]:
+def loosened(
+    window: Window, ranges: Iterable[Range]
+) -> tuple[tuple[Entry, ...], ApiRequestExtras | None]:
     """What has to be done about thinking behind the first of some ranges that an edit changes.
 
     Returns:
@@ -67,7 +69,7 @@ def loosened(window: Window, ranges: Iterable[Range]) -> tuple[tuple[Entry, ...]
     return entries, DROP_BLOCK if len(free) < len(behind) else None
 
 
-def _behind(window: Window, ranges: tuple[Range, ...]) -> Iterator[Part]:
+def _behind(window: Window, ranges: tuple[Range, ...]) -> Iterator[Visible]:
     """The parts with thinking that stand behind the first change, and not in one."""
     lineage = window.view.layout.lineage
     start = min((lineage.place(first) or 0 for first, _ in ranges), default=len(lineage))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from foldlog.projections.compaction.visible import Part
+from foldlog.projections.compaction.visible import Visible
 from foldlog.projections.compaction.window import Window
 
 NAME = "compact"
@@ -31,7 +31,7 @@ ANSWER = "Compaction requested after this tool batch."
 """The result of such a call (learn-claude-code)."""
 
 
-def asking_call(window: Window) -> Part | None:
+def asking_call(window: Window) -> Visible | None:
     """The result of the newest call of the tool, if its whole batch is answered and nothing else
     was said since."""
     asking = [part for part in window.batch if NAME in window.tools(part) and not part.is_error]
@@ -40,7 +40,7 @@ def asking_call(window: Window) -> Part | None:
     return asking[-1]
 
 
-def instructions(window: Window, call: Part) -> str | None:
+def instructions(window: Window, call: Visible) -> str | None:
     """What the model wants the summary to keep in mind."""
     given = window.arguments(call).get("instructions")
     return given if isinstance(given, str) and given.strip() else None

@@ -1,20 +1,30 @@
 """What a rule decides: data, with all the text that showing it needs.
 
 A rule gives one of these or None. ``Edits`` are free; ``Summarize`` asks for a text; ``Restore``
-and ``Ask`` go with what the plan does.
+and ``ApiRequestExtras`` go with what the plan does.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from foldlog.eventstore.events import EventDraft, Json
+from foldlog.projections.summaries.prompts import Prompt, prompt, prompts
+from foldlog.projections.summaries.task import SummaryTask, stretch
 from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import Content, text
+
+if TYPE_CHECKING:
+    from foldlog.projections.summaries.attempt import Accepted
+
+DIGEST, FACTS = "digest", "facts"
+"""What a policy names in place of a prompt where no model may be asked; the prompt that is used for
+it, since a task has one."""
 
 Entry: TypeAlias = dict[str, Any]
 """An entry of an edit, as it stands in ``view.edited``."""
@@ -42,7 +52,7 @@ class Edits:
         reason: Why, for a person to read.
         attach: What is put before the model once more, behind everything.
         files: What the texts of the entries name, where a policy materializes.
-        via: ``server`` where the API is asked to do the same (see ``Ask``).
+        via: ``server`` where the API is asked to do the same (see ``ApiRequestExtras``).
     """
 
     edits: tuple[Entry, ...]
@@ -135,6 +145,45 @@ class Summarize:
         covers = [list(part) for part in self.ranges]
         return EventDraft("summary.written", {**body, "covers": covers, **quotes, **more})
 
+    def accepted(self, found: Accepted) -> EventDraft:
+        """Return the ``summary.written`` of an accepted reply, in the frame.
+
+        The API's own block has no frame: it is sent back as it came.
+        """
+        if found.reply.block is None:
+            return self.written(found.reply.text, **found.fields())
+        covers = [list(part) for part in self.ranges]
+        data = {"content": [found.reply.block], "covers": covers, **found.fields()}
+        return EventDraft("summary.written", data)
+
+    def task(self, view: View, instructions: Sequence[str] = ()) -> SummaryTask:
+        """Return what a summarizer is given.
+
+        Args:
+            view: The view as the free edits of the plan leave it.
+            instructions: What hooks want it to keep in mind, after what the person wants.
+        """
+        own = (self.instructions,) if self.instructions else ()
+        return SummaryTask.of(
+            view,
+            self.ranges,
+            self._prompt(view),
+            sections=self.sections,
+            required=self.sections,
+            max_tokens=self.max_tokens,
+            input_chars=self.input_chars,
+            review=self.review,
+            instructions=(*own, *instructions),
+        )
+
+    def _prompt(self, view: View) -> Prompt:
+        """Return the prompt; where the beginning stays, the one for the recent part, if any."""
+        name = FACTS if self.prompt == DIGEST else self.prompt
+        recent = f"{name}-recent"
+        if recent in prompts() and stretch(view, self.ranges).before:
+            return prompt(recent)
+        return prompt(name)
+
     def edits(self, version: int) -> tuple[Entry, ...]:
         """The entries that show it, once ``summary.written`` has that version."""
         gone = [
@@ -187,7 +236,7 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ApiRequestExtras:
     """What the next request asks the API to do itself.
 
     Attributes:
@@ -207,7 +256,7 @@ class Ask:
         return added | ({"betas": list(betas)} if betas else {})
 
 
-Decision: TypeAlias = Edits | Summarize | Restore | Ask | None
+Decision: TypeAlias = Edits | Summarize | Restore | ApiRequestExtras | None
 
 
 def filled(template: str, words: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from foldlog.eventstore.events import Json
 from foldlog.projections.compaction.decision import File
 from foldlog.projections.compaction.sizes import dumped
-from foldlog.projections.compaction.visible import Part
+from foldlog.projections.compaction.visible import Visible
 from foldlog.projections.wire.blocks import content_of, plain_text
 
 RESULTS = ".task_outputs/tool-results"
@@ -38,7 +38,7 @@ def safe_name(name: str) -> str:
     return "-".join(filter(None, (safe, sha256(name.encode("utf-8", "replace")).hexdigest()[:8])))
 
 
-def result_file(folder: str, part: Part) -> File:
+def result_file(folder: str, part: Visible) -> File:
     """The file of a result's full content."""
     assert part.event is not None
     name = "+".join(part.calls)
@@ -52,7 +52,7 @@ def transcript_file(folder: str, session: str, version: int, messages: Iterable[
     return File(f"{folder}/{TRANSCRIPTS}/{name}.jsonl", lines)
 
 
-def full_text(part: Part) -> str:
+def full_text(part: Visible) -> str:
     """What a result holds, as text: texts as they are, anything else as JSON."""
     assert part.event is not None
     whole = content_of(part.event.data.get("content"))

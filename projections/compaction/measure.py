@@ -13,13 +13,13 @@ from typing import Protocol
 
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.sizes import Unit
-from foldlog.projections.compaction.visible import Part
+from foldlog.projections.compaction.visible import Visible
 from foldlog.projections.tokens.estimate import estimate
 from foldlog.projections.view.view import View
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Totals:
     """What is known of a view without going through it.
 
     Attributes:
@@ -51,9 +51,9 @@ class Measurable(Protocol):
     @property
     def budget(self) -> Budget: ...
     @property
-    def tally(self) -> Tally: ...
+    def totals(self) -> Totals: ...
     @property
-    def parts(self) -> tuple[Part, ...]: ...
+    def parts(self) -> tuple[Visible, ...]: ...
     @property
     def before(self) -> Measurable | None: ...
 
@@ -77,7 +77,7 @@ class Measure:
             return self._of.budget.used
         return self._scaled(unit, self._settings() + self._summed(unit))
 
-    def part(self, part: Part, unit: Unit) -> int:
+    def part(self, part: Visible, unit: Unit) -> int:
         """What a part takes."""
         return self._scaled(unit, part.size(unit))
 
@@ -86,17 +86,17 @@ class Measure:
         return self._scaled(unit, unit.frames(messages, replies))
 
     def _summed(self, unit: Unit) -> int:
-        tally = self._of.tally
-        known = tally.sizes.get(unit.name)
+        totals = self._of.totals
+        known = totals.sizes.get(unit.name)
         total = sum(part.size(unit) for part in self._of.parts) if known is None else known
-        return total + unit.frames(tally.messages, tally.replies)
+        return total + unit.frames(totals.messages, totals.replies)
 
     def _freed(self, unit: Unit, before: Measurable) -> int:
         """What the edits since the window before took away."""
         old, new = set(before.parts), set(self._of.parts)
         gone = sum(self.part(part, unit) for part in old - new)
         come = sum(self.part(part, unit) for part in new - old)
-        was, now = before.tally, self._of.tally
+        was, now = before.totals, self._of.totals
         fewer = self.frames(unit, was.messages - now.messages, was.replies - now.replies)
         return gone - come + fewer
 

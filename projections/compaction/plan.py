@@ -16,14 +16,21 @@ from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.bound_thinking import binds, loosened, stale
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.checks import check_foldable, judge, refuse_unsound
-from foldlog.projections.compaction.decision import Ask, Edits, Entry, File, Restore, Summarize
+from foldlog.projections.compaction.decision import (
+    ApiRequestExtras,
+    Edits,
+    Entry,
+    File,
+    Restore,
+    Summarize,
+)
+from foldlog.projections.compaction.edit_price import edit_price
 from foldlog.projections.compaction.policy import Policy
-from foldlog.projections.compaction.reading import Reading
+from foldlog.projections.compaction.reading import ViewReader
 from foldlog.projections.compaction.rules import Rule
 from foldlog.projections.compaction.rules.restore import RestoreState
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.render.digest import receipt
-from foldlog.projections.tokens.prices import edit_price
 from foldlog.projections.view.lineage import Range
 from foldlog.projections.view.view import View
 
@@ -31,7 +38,7 @@ Level: TypeAlias = Literal["fine", "warn", "block"]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DecidedStep:
     """What one rule decided, and the windows before and after.
 
     Attributes:
@@ -79,11 +86,11 @@ class Plan:
     policy: Policy
     before: Window
     after: Window
-    done: tuple[Done, ...] = ()
+    done: tuple[DecidedStep, ...] = ()
     summarize: Summarize | None = None
     also: tuple[Entry, ...] = ()
     restore: Restore | None = None
-    ask: Ask | None = None
+    ask: ApiRequestExtras | None = None
     paths: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -150,8 +157,8 @@ class Plan:
             "policy": self.policy.name,
             **occasion(self.before.budget),
         }
-        reading = self.policy.reading()
-        after = reading.edited(self.after, view.then([*drafts, EventDraft("view.edited", data)]))
+        reader = self.policy.reader()
+        after = reader.edited(self.after, view.then([*drafts, EventDraft("view.edited", data)]))
         return [*drafts, EventDraft("view.edited", {**data, **measured(self.after, after)})]
 
     def judged(self, drafts: Sequence[EventDraft], view: View | None = None) -> Window:
@@ -168,7 +175,7 @@ class Plan:
         check_foldable(view, drafts)
         window = self.after
         if self.summarize is not None:
-            window = self.policy.reading().edited(self.after, view.then(drafts))
+            window = self.policy.reader().edited(self.after, view.then(drafts))
         judge(self.before, window, self.summarize)
         return window
 
@@ -188,11 +195,11 @@ class _Making:
     """A plan in the making."""
 
     policy: Policy
-    reading: Reading
+    reader: ViewReader
     before: Window
     window: Window
-    done: list[Done] = field(default_factory=list)
-    asks: list[Ask] = field(default_factory=list)
+    done: list[DecidedStep] = field(default_factory=list)
+    asks: list[ApiRequestExtras] = field(default_factory=list)
     drafts: list[EventDraft] = field(default_factory=list)
     summarize: Summarize | None = None
     restore: Restore | None = None
@@ -203,7 +210,7 @@ class _Making:
         return bool(self.done) or self.summarize is not None
 
     def ask(self, rule: Rule) -> None:
-        """Ask the next rule; once a summary is wanted, only what comes back behind it is left."""
+        """Ask the next rule; once a summary is wanted, only what comes back after it is left."""
         if self.summarize is not None and rule.kind != RestoreState.kind:
             return
         decision = rule.decide(self.window)
@@ -211,7 +218,7 @@ class _Making:
             self.take(rule.kind, decision)
         elif isinstance(decision, Summarize):
             self.summarize = self._recordable(decision)
-        elif isinstance(decision, Ask):
+        elif isinstance(decision, ApiRequestExtras):
             self.asks.append(decision)
         elif isinstance(decision, Restore) and self.summarize is not None:
             self.restore = decision
@@ -244,9 +251,9 @@ class _Making:
         data = {"rule": rule, "reason": edits.reason, "edits": list(edits.edits)}
         drafts = [*self.drafts, EventDraft("view.edited", data), *edits.attach]
         view = self.before.view.then(drafts)
-        after = self.reading.edited(self.window, view)
+        after = self.reader.edited(self.window, view)
         if anyway or after.size < self.window.size:
-            self.done.append(Done(rule, edits, self.window, after))
+            self.done.append(DecidedStep(rule, edits, self.window, after))
             self.window, self.drafts = after, drafts
 
     def loosen(self, asked: Summarize | None) -> tuple[Entry, ...]:
@@ -273,21 +280,21 @@ def plan(
     policy: Policy,
     budget: Budget,
     *,
-    reading: Reading | None = None,
+    reader: ViewReader | None = None,
     skip: Collection[str] = (),
 ) -> Plan:
     """What a policy would do about a view, under a budget.
 
     Args:
-        reading: What was read of the session before; without it, the view is read from its pieces.
+        reader: The reader of the session; without one, the view is read from its pieces.
         skip: Kinds of rules that are left aside: ``summarize``, when no summary can be had.
 
     Raises:
         ContextError: The policy is strict and the history is not sound; the error says where.
     """
-    reading = reading or policy.reading()
-    window = reading.window(view, budget)
-    making = _Making(policy, reading, window, window)
+    reader = reader or policy.reader()
+    window = reader.window(view, budget)
+    making = _Making(policy, reader, window, window)
     for rule in policy.rules:
         if budget.trigger in rule.on and rule.kind not in skip:
             making.ask(rule)
@@ -300,7 +307,8 @@ def plan(
 
 def occasion(budget: Budget) -> dict[str, str]:
     """What set a decision off, and the time that it was told: a rule may have read it."""
-    return {"trigger": budget.trigger, **({"now": budget.now} if budget.now else {})}
+    now = budget.circumstances.now
+    return {"trigger": budget.trigger, **({"now": now} if now else {})}
 
 
 def measured(before: Window, after: Window) -> dict[str, Any]:
@@ -314,7 +322,7 @@ def measured(before: Window, after: Window) -> dict[str, Any]:
     }
 
 
-def _together(asks: Sequence[Ask]) -> Ask | None:
+def _together(asks: Sequence[ApiRequestExtras]) -> ApiRequestExtras | None:
     """Several requests of the API as one."""
     if not asks:
         return None
@@ -322,10 +330,10 @@ def _together(asks: Sequence[Ask]) -> Ask | None:
     for ask in asks:
         request = ask.added_to(request)
     betas = tuple(request.pop("betas", ()))
-    return Ask(request, betas, "; ".join(dict.fromkeys(ask.reason for ask in asks)))
+    return ApiRequestExtras(request, betas, "; ".join(dict.fromkeys(ask.reason for ask in asks)))
 
 
-def _without_attached(done: Done, window: Window, versions: set[int]) -> Done:
+def _without_attached(done: DecidedStep, window: Window, versions: set[int]) -> DecidedStep:
     """A step of a plan, less what it would attach at some versions of a window's view."""
     gone = [window.view.event(version).data for version in versions]
     attach = tuple(draft for draft in done.edits.attach if draft.data not in gone)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,12 +19,13 @@ from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.errors import PolicyError
 from foldlog.projections.compaction.policy_fields import read_fields
-from foldlog.projections.compaction.reading import Reading
+from foldlog.projections.compaction.reading import ViewReader
 from foldlog.projections.compaction.rules import RULES, Rule
 from foldlog.projections.compaction.rules.base import TRIGGERS
 from foldlog.projections.compaction.sizes import UNITS, Unit
 from foldlog.projections.registry import Registry
 from foldlog.projections.summaries.fallbacks import EXITS
+from foldlog.projections.summaries.hooks import Hooks
 
 DEFAULT = "adaptive"
 """The policy of who names none."""
@@ -86,11 +87,13 @@ class Policy:
         settings: What it says beside its rules.
         rules: The rules, in the order in which they are asked.
         data: The policy as it was written.
+        hooks: What runs before and after a summary.
     """
 
     settings: Settings
     rules: tuple[Rule, ...]
     data: Mapping[str, Any]
+    hooks: Hooks = field(default_factory=Hooks)
 
     @property
     def name(self) -> str:
@@ -102,9 +105,9 @@ class Policy:
         """What sizes are counted in."""
         return UNITS[self.settings.unit]
 
-    def reading(self) -> Reading:
-        """A reading for it; keep one for each session."""
-        return Reading(self.unit, self.settings.materialize)
+    def reader(self) -> ViewReader:
+        """Return a reader of views for it; keep one for each session."""
+        return ViewReader(self.unit, self.settings.materialize)
 
     def powers(self) -> tuple[str, ...]:
         """Return what it does on this machine besides compacting: hooks, files that it writes."""
@@ -143,11 +146,12 @@ class Policy:
                 f"{where}: exits: unknown exit {wrong[0]!r}; choose from {', '.join(EXITS)}."
             )
         _check_notices(settings.notices or {}, f"{where}: notices")
+        hooks = _hooks(settings.hooks, where)
         entries = data.get("rules")
         if not isinstance(entries, list) or not entries:
             raise PolicyError(f"{where}: rules: a policy has at least one [[rules]] table.")
         rules = tuple(_rule(entry, f"{where}: rules[{at}]") for at, entry in enumerate(entries, 1))
-        return cls(settings, rules, dict(data))
+        return cls(settings, rules, dict(data), hooks)
 
     def lowered(self, percent: float) -> Policy:
         """The policy with the triggers of its summaries at most at a share of the room."""
@@ -157,7 +161,14 @@ class Policy:
     def into(self, folder: str | Path) -> Policy:
         """The policy with the full content of what leaves the view in files of a folder."""
         settings = replace(self.settings, materialize=str(folder))
-        return Policy(settings, self.rules, {**self.data, "materialize": str(folder)})
+        return replace(self, settings=settings, data={**self.data, "materialize": str(folder)})
+
+
+def _hooks(data: Mapping[str, Any] | None, where: str) -> Hooks:
+    try:
+        return Hooks.read(data)
+    except ValueError as error:
+        raise PolicyError(f"{where}: hooks: {error}.") from error
 
 
 def _check_notices(notices: Mapping[str, Any], where: str) -> None:

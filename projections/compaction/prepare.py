@@ -1,98 +1,108 @@
-"""Preparing: before each model call the view is brought under its budget, by one append at most.
+"""Preparing a view: before a model call, after the API refused one, or because a person asks.
 
-    plan → files → receipt → attempts at a summary → candidate, judged once → one append → view
+    preparer(session, "adaptive", "digest").prepare(Circumstances(model="claude-opus-5"))
 
-Deciding is pure (``plan``), summaries are asked for in attempts that are recorded first, and what
-was decided is recorded together. Where something fails, the view stays as it was; the log says why.
+Each of the three makes a plan (pure) and has it carried out. A ``Preparer`` is kept with its
+session, so that what was read before is not read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import os
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from foldlog.eventstore.errors import ContextError, VersionConflict
-from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.compaction import compact_tool as called
-from foldlog.projections.compaction.decision import Summarize, filled
-from foldlog.projections.compaction.errors import CandidateRefused
-from foldlog.projections.compaction.materialize import write
-from foldlog.projections.compaction.moment import Given, Moment
+from foldlog.eventstore.clock import now as clock
+from foldlog.eventstore.errors import ContextError
+from foldlog.eventstore.events import EventDraft
+from foldlog.projections.compaction import compact_tool
+from foldlog.projections.compaction.budget import Circumstances, Given
+from foldlog.projections.compaction.carry_out import CarryOut, Prepared
 from foldlog.projections.compaction.plan import Plan, plan
-from foldlog.projections.compaction.policy import Policy
-from foldlog.projections.compaction.reading import Reading
-from foldlog.projections.compaction.restore import restored
+from foldlog.projections.compaction.policy import DEFAULT, Policy, presets
+from foldlog.projections.compaction.policy import policy as named_policy
+from foldlog.projections.compaction.reading import ViewReader
 from foldlog.projections.compaction.rules import RULES
 from foldlog.projections.installation import installation
-from foldlog.projections.summaries import (
-    Accepted,
-    DigestSummarizer,
-    Limits,
-    Summarizer,
-    SummaryFailed,
-    SummaryTask,
-    attempt,
-    ledger,
-)
-from foldlog.projections.summaries.fallbacks import Exits
-from foldlog.projections.summaries.hooks import Hooks, Occasion, Said
-from foldlog.projections.summaries.ledger import TYPES
+from foldlog.projections.summaries import Summarizer
+from foldlog.projections.summaries import summarizer as named_summarizer
+from foldlog.projections.summaries.hooks import Hooks
 from foldlog.projections.summaries.overflow import STOPPED, Refused, overflow
-from foldlog.projections.tasks.board import Board
-from foldlog.projections.tasks.task_board import TaskBoard
-from foldlog.projections.tokens.counting import Counting
 from foldlog.projections.view.view import View
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session
 
-DIGEST, FACTS = "digest", "facts"
-"""What a policy names in place of a prompt where no model may be asked; the prompt that stands for
-it, since a task has one."""
-
-BY_LOG = "digest"
-"""The prompt of a rule that asks no model, whoever the summarizer is."""
+__all__ = ["Prepared", "Preparer", "preparer", "set_policy"]
 
 BY_RANGE = ("summarize", "restore")
 """The rules that a person means who names a range."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What became of a view that was prepared.
+def preparer(
+    session: Session,
+    policy: Given,
+    summarizer: Summarizer | str | None,
+    known: Preparer | None = None,
+) -> Preparer:
+    """Return what prepares the views of a session.
 
-    Attributes:
-        view: The view to send.
-        plan: What was decided about the view before it.
-        recorded: The events of the append that changed it; none where nothing was changed.
-        refusal: Why it stayed as it was though the plan decided something; it fits all the same.
+    Args:
+        policy: A preset, a TOML file, a policy; None for the one that was set last, else the
+            default.
+        summarizer: A name, or an object; None for the one used before, else the digest.
+        known: The preparer used before: it is kept where the policy is the same.
+
+    Raises:
+        PolicyError: There is no such policy, or a value in it makes no sense.
+        ForeignPolicy: None was given, and the one set last runs hooks or writes files, and was
+            recorded elsewhere.
+        SummaryFailed: There is no such summarizer.
     """
+    if known is None or policy != known.given:
+        found = _policy(session, policy)
+        return Preparer(session, found, _summarizer(summarizer), found.hooks, given=policy)
+    if summarizer not in (None, known.summarizer, known.summarizer.name):
+        known.summarizer = _summarizer(summarizer)
+    return known
 
-    view: View
-    plan: Plan
-    recorded: tuple[Event, ...] = ()
-    refusal: ContextError | None = None
 
-    @property
-    def edits(self) -> tuple[Event, ...]:
-        """The ``view.edited`` events among them."""
-        return tuple(event for event in self.recorded if event.type == "view.edited")
+def set_policy(session: Session) -> Policy | None:
+    """Return the policy that was set last in a session; None where none was.
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What the policy has a host say of it, a line each; for people, not for the model."""
-        words = self.plan.policy.settings.notices or {}
-        path = self.plan.transcript if words and self.recorded else None
-        summarized = any(event.type == "summary.written" for event in self.recorded)
-        told: list[str] = [self.plan.before.budget.trigger] if summarized else []
-        told += ["saved"] if path else []
-        return tuple(filled(words[name], {"path": path or ""}) for name in told if name in words)
+    Raises:
+        ForeignPolicy: It runs hooks or writes files, and another installation recorded it.
+    """
+    events = session.store.read(session.id, types=("policy.set",))
+    newest = max(events, key=lambda event: event.version, default=None)
+    if newest is None:
+        return None
+    found = Policy.read(newest.data, f"version {newest.version}")
+    powers = found.powers()
+    if powers and not (_is_preset(found) or installation().recorded(newest)):
+        raise ForeignPolicy(found.name, found.data, powers)
+    return found
+
+
+def _is_preset(found: Policy) -> bool:
+    return found.name in presets() and found.data == named_policy(found.name).data
+
+
+def _policy(session: Session, given: Given) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    found = set_policy(session) if given is None else None
+    return found or named_policy(given or DEFAULT, os.environ)
+
+
+def _summarizer(given: Summarizer | str | None) -> Summarizer:
+    return named_summarizer(given or "digest") if given is None or isinstance(given, str) else given
 
 
 @dataclass(slots=True)
 class Preparer:
-    """Prepares the views of one session under one policy. Keep it: what was read is not read again.
+    """Prepares the views of one session under one policy.
 
     Attributes:
         session: The session.
@@ -107,32 +117,30 @@ class Preparer:
     summarizer: Summarizer
     hooks: Hooks = field(default_factory=Hooks)
     given: Given = None
-    _counting: Counting = field(default_factory=Counting)
-    _reading: Reading = field(init=False)
+    _reader: ViewReader = field(init=False)
 
     def __post_init__(self) -> None:
-        self._reading = self.policy.reading()
+        self._reader = self.policy.reader()
 
-    # -- the triggers ------------------------------------------------------------------------
-
-    def prepare(self, moment: Moment) -> Prepared:
-        """Before a model call: as far as needed, or as the model asked with its ``compact`` tool.
+    def prepare(self, known: Circumstances) -> Prepared:
+        """Prepare the view before a model call: as far as needed, or as the model asked with its
+        ``compact`` tool.
 
         Raises:
             ContextError: The view does not fit and nothing more can be done; the error says what to
                 do. The view is as it was.
-            VersionConflict: Somebody else appended.
+            VersionConflict: Another program appended.
         """
-        made = self.plan(moment)
-        call = called.asking_call(made.before) if moment.trigger == "proactive" else None
+        made = self.plan(known)
+        call = compact_tool.asking_call(made.before) if known.trigger == "proactive" else None
         if call is not None and not self._answered(call.version):
-            words = called.instructions(made.before, call)
-            wanted = self.plan(replace(moment, trigger="model", instructions=words))
+            words = compact_tool.instructions(made.before, call)
+            wanted = self.plan(replace(known, trigger="model", instructions=words))
             made = wanted if wanted.decides else made
-        return self._done(made) if made.decides else self._nothing(made)
+        return self._carry_out(made)
 
-    def overflowed(self, error: Refused, moment: Moment) -> Prepared:
-        """After the API refused a request as too long: once, and strictly smaller.
+    def overflowed(self, error: Refused, known: Circumstances) -> Prepared:
+        """Make the view smaller after the API refused a request as too long: once.
 
         Raises:
             ContextError: It was tried before and the API refused again, or nothing can be left out.
@@ -146,263 +154,54 @@ class Preparer:
                 f"the API refused the compacted request as too long again: {refused.message} Narrow"
                 " the output of the newest tool calls, or use a model with a larger window."
             )
-        told = replace(moment, trigger="reactive", window=refused.maximum or moment.window)
-        made = self.plan(replace(told, used=refused.tokens or self._filled(view, told)))
-        return self._done(made) if made.decides else self._nothing(made)
+        known = replace(known, trigger="reactive", window=refused.maximum or known.window)
+        used = refused.tokens or self._filled(view, known)
+        return self._carry_out(self.plan(replace(known, used=used)))
 
-    def compact(self, moment: Moment) -> Prepared:
-        """Because a person asked for it: triggers are left aside.
+    def compact(self, known: Circumstances) -> Prepared:
+        """Compact because a person asks for it: triggers are ignored.
 
         Raises:
             ContextError: It could not be done; the view is as it was.
         """
-        made = self.plan(replace(moment, trigger="person"))
-        return self._done(made) if made.decides else Prepared(made.before.view, made)
+        return self._carry_out(self.plan(replace(known, trigger="person")))
 
-    def plan(self, moment: Moment, *, skip: Collection[str] = ()) -> Plan:
-        """What would be done; nothing is asked or recorded."""
+    def plan(self, known: Circumstances, *, skip: Collection[str] = ()) -> Plan:
+        """Return what would be done; nothing is asked or recorded.
+
+        Args:
+            skip: Kinds of rules that are left out.
+        """
         view = self.session.view()
-        budget = moment.budget(view, self._counting)
-        if moment.asked is not None:
+        budget = self._reader.budget(view, replace(known, now=known.now or clock()))
+        if known.asked is not None:
             skip = {*skip, *(kind for kind in RULES if kind not in BY_RANGE)}
-        return plan(view, self.policy, budget, reading=self._reading, skip=skip)
+        return plan(view, self.policy, budget, reader=self._reader, skip=skip)
 
-    def _filled(self, view: View, moment: Moment) -> int:
-        """What a request that was too long took at least, where the API did not tell."""
-        budget = moment.budget(view, self._counting)
+    def _carry_out(self, made: Plan) -> Prepared:
+        return CarryOut(self.session, self.policy, self.summarizer, self.hooks).done(made)
+
+    def _filled(self, view: View, known: Circumstances) -> int:
+        """Return what a request that was too long took at least, where the API did not say."""
+        budget = self._reader.budget(view, known)
         return max(budget.used or 0, budget.window)
 
-    # -- doing what was decided --------------------------------------------------------------
-
-    def _done(self, made: Plan) -> Prepared:
-        made = made.moved(write(made.files))
-        try:
-            if made.summarize is None:
-                return self._shown(made)
-            return self._summarized(made, made.summarize)
-        except ContextError as failure:
-            return self._otherwise(made, failure)
-
-    def _shown(self, made: Plan) -> Prepared:
-        """Record a plan that needs no summary."""
-        drafts = made.drafts()
-        try:
-            made.judged(drafts)
-        except CandidateRefused as refusal:
-            self._refused(made, refusal)
-            raise
-        drafts = [drafts[0], *self._policy_set(), *drafts[1:]]
-        return self._appended(made, drafts)
-
-    def _summarized(self, made: Plan, asked: Summarize) -> Prepared:
-        """Record a plan with the first summary that is accepted and leads to a view that is."""
-        self.session.append(made.receipt(), *self._policy_set())
-        if asked.text is not None:
-            return self._at_hand(made, asked, asked.text)
-        said = self._before(made, asked)
-        first = DigestSummarizer() if asked.prompt == DIGEST else self.summarizer
-        exits = Exits(first, self.policy.settings.exits, made.before.budget.room)
-        for summarizer in exits:
-            try:
-                accepted = self._accepted(made, asked, summarizer, said)
-            except SummaryFailed as failure:
-                exits.failure = failure
-                continue
-            try:
-                return self._recorded(made, asked, accepted)
-            except CandidateRefused as refusal:
-                self.session.append(accepted.failed("candidate", str(refusal)))
-                exits.failure = refusal
-            except VersionConflict as conflict:
-                self._moved_on(accepted.failed("conflict", str(conflict)))
-                raise
-        assert exits.failure is not None
-        raise exits.failure
-
-    def _at_hand(self, made: Plan, asked: Summarize, text: str) -> Prepared:
-        """Record a summary that the host keeps up to date; no model is asked."""
-        try:
-            return self._with(made, asked, asked.written(text, by="host"))
-        except CandidateRefused as refusal:
-            self._refused(made, refusal)
-            raise
-
-    def _accepted(
-        self, made: Plan, asked: Summarize, summarizer: Summarizer, said: Said
-    ) -> Accepted:
-        worded = replace(asked, prompt=FACTS) if asked.prompt == DIGEST else asked
-        task = SummaryTask.asked(made.after.view, worded, instructions=said.texts)
-        known = ledger(self.session.store.read(self.session.id, types=TYPES))
-        return attempt(task, summarizer, self._record, known, self._limits(made, asked))
-
-    def _limits(self, made: Plan, asked: Summarize) -> Limits:
-        settings, trigger = self.policy.settings, made.before.budget.trigger
-        return Limits(
-            attempts=asked.attempts,
-            model_calls=settings.model_calls,
-            breaker=settings.breaker,
-            turn=self._turn(made),
-            manual=trigger == "person",
-            trigger=trigger,
-        )
-
-    def _turn(self, made: Plan) -> int:
-        """Since when attempts are counted: what a person said last, or the summary since then.
-
-        An agent may work for days on one thing that it was told; it has to be compacted as often as
-        it takes. A policy that counts by turns means just that.
-        """
-        spoken = made.before.tally.spoken or 0
-        if self.policy.settings.attempts_in == "turn":
-            return spoken
-        store, id = self.session.store, self.session.id
-        written = [e.version for e in store.read(id, after=spoken, types=("summary.written",))]
-        return max([spoken, *written])
-
-    def _recorded(self, made: Plan, asked: Summarize, accepted: Accepted) -> Prepared:
-        done = self._with(made, asked, accepted.written(asked))
-        written = next(e.version for e in done.recorded if e.type == "summary.written")
-        said = self.hooks.run(self._occasion("after", made, asked, written))
-        if said.texts:
-            self.session.append(*said.attachments())
-        return replace(done, view=self.session.view())
-
-    def _with(self, made: Plan, asked: Summarize, written: EventDraft) -> Prepared:
-        """Record a plan with its summary and what comes back behind it."""
-        view = self._now()
-        drafts = made.summarized(view, written)
-        if made.restore is not None:
-            drafts += restored(view.then(drafts), made.restore, self._board)
-        made.judged(drafts, view)
-        return self._appended(made, drafts)
-
-    def _otherwise(self, made: Plan, failure: ContextError) -> Prepared:
-        """The ways out of a failure: without a summary; as it was, if that fits; the error."""
-        if made.summarize is not None and "tail" in self.policy.settings.exits:
-            shorter = self._without_summary(made)
-            if shorter is not None:
-                return shorter
-        window, trigger = made.before, made.before.budget.trigger
-        if trigger in ("person", "reactive") or window.tokens > window.budget.room:
-            raise failure
-        return Prepared(self.session.view(), made, refusal=failure)
-
-    def _without_summary(self, made: Plan) -> Prepared | None:
-        """What the policy would do if there were no summaries."""
-        view = self._now()
-        skip = {"summarize"} if made.summarize and made.summarize.text is None else {"memory"}
-        other = plan(view, self.policy, made.before.budget, skip=skip)
-        if not other.decides:
-            return None
-        try:
-            return self._done(other) if other.summarize else self._shown(other)
-        except ContextError:
-            return None
-
-    def _nothing(self, made: Plan) -> Prepared:
-        """Nothing is to be done: right where the view fits, an error where it does not."""
-        window, budget = made.before, made.before.budget
-        acts = any(budget.trigger in rule.on for rule in self.policy.rules)
-        if budget.trigger == "reactive" or (
-            made.ask is None and acts and (window.tokens > budget.room or made.level == "block")
-        ):
-            raise ContextError(
-                f"the request takes {window.tokens:,} tokens, {budget.room:,} are free, and"
-                f" {self.policy.name} finds nothing to leave out. Narrow the output of the newest"
-                " tool calls, compact by hand, or use a model with a larger window."
-            )
-        return Prepared(window.view, made)
-
-    # -- the log -----------------------------------------------------------------------------
-
-    def _record(self, draft: EventDraft) -> Event:
-        return self.session.append(draft)[-1]
-
-    def _appended(self, made: Plan, drafts: Sequence[EventDraft]) -> Prepared:
-        recorded = self.session.append(*drafts)
-        return Prepared(self.session.view(), made, tuple(recorded))
-
-    def _now(self) -> View:
-        """The view as it is; what somebody else appended is a conflict with the next append."""
-        known = self.session.version
-        view = self.session.view()
-        self.session.version = known
-        return view
-
-    def _policy_set(self) -> Iterator[EventDraft]:
-        """The policy, where it is another one than the log has."""
-        draft = self.policy.recorded()
-        known = list(self._events("policy.set"))[-1:]
-        if self.policy.powers():
-            draft = installation().sealed(self.session.id, draft)
-            known = [event for event in known if installation().recorded(event)]
-        if not known or known[0].data != draft.data:
-            yield draft
-
-    def _refused(self, made: Plan, refusal: CandidateRefused) -> None:
-        """Record that a candidate was refused: once in a turn for each reason."""
-        spoken = made.before.tally.spoken or 0
-        known = self._events("view.refused", after=spoken)
-        if any(event.data.get("why") == refusal.why for event in known):
-            return
-        data = {
-            "policy": self.policy.name,
-            "trigger": made.before.budget.trigger,
-            "rules": [step.rule for step in made.done],
-            "why": refusal.why,
-            "problem": str(refusal),
-        }
-        self.session.append(EventDraft("view.refused", data))
-
-    def _moved_on(self, failed: EventDraft) -> None:
-        """The session moved on during the attempt: record its end behind what came since."""
-        self.session.store.append(self.session.id, [failed])
-
     def _record_failure(self, view: View, draft: EventDraft) -> None:
-        """Record the refusal, unless whoever sent the request did."""
+        """Record the refusal, unless it was recorded with the request."""
         if view.event(view.version).type != draft.type:
             self.session.append(draft)
 
     def _answered(self, call: int) -> bool:
-        """Whether something came of the model's wish already."""
-        outcomes = self._events("view.edited", "view.refused", "summary.failed", after=call)
-        return any(True for _ in outcomes)
+        """Return whether something came of the model's wish already."""
+        outcomes = ("view.edited", "view.refused", "summary.failed")
+        events = self.session.store.read(self.session.id, after=call, types=outcomes)
+        return any(True for _ in events)
 
     def _retried(self, view: View) -> bool:
-        """Whether the view was made smaller for a refusal and no reply came since."""
+        """Return whether the view was made smaller for a refusal and no reply came since."""
         edits = [e for e in view.edit_events() if e.data.get("trigger") == "reactive"]
         if not edits:
             return False
-        replies = self._events("message.assistant", after=edits[-1].version)
+        since, types = edits[-1].version, ("message.assistant",)
+        replies = self.session.store.read(self.session.id, after=since, types=types)
         return all(reply.data.get("stop_reason") == STOPPED for reply in replies)
-
-    def _board(self, name: str) -> Board:
-        return TaskBoard(self.session.store, name).board()
-
-    def _events(self, *types: str, after: int = 0) -> Iterator[Event]:
-        return self.session.store.read(self.session.id, after=after, types=types)
-
-    # -- hooks -------------------------------------------------------------------------------
-
-    def _before(self, made: Plan, asked: Summarize) -> Said:
-        """What the hooks before a summary say.
-
-        Raises:
-            SummaryFailed: ``hook``: one of them refuses.
-        """
-        try:
-            return self.hooks.run(self._occasion("before", made, asked))
-        except SummaryFailed as refusal:
-            told = {"by": self.summarizer.name, "reason": "hook", "problem": refusal.problem}
-            self.session.append(EventDraft("summary.failed", told))
-            raise
-
-    def _occasion(
-        self,
-        phase: Literal["before", "after"],
-        made: Plan,
-        asked: Summarize,
-        summary: int | None = None,
-    ) -> Occasion:
-        trigger = made.before.budget.trigger
-        return Occasion(phase, self.session.id, trigger, self.policy.name, asked.ranges, summary)

@@ -1,35 +1,47 @@
 """Reading a view into a window; what was read before is not read again.
 
 Before each model call a view is a little longer than before. Where it only grew, the new events are
-added to what is known; after an edit or a move it is read from its pieces.
+added to what is known; after an edit or a move it is read from its pieces. One walk feeds both what
+counting needs (``UsageTally``) and what rules look at (``Window``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from foldlog.projections.compaction.budget import Budget
-from foldlog.projections.compaction.measure import Tally
+from foldlog.eventstore.clock import MICROSECONDS, microseconds
+from foldlog.projections.compaction.budget import Budget, Circumstances
+from foldlog.projections.compaction.measure import Totals
 from foldlog.projections.compaction.sizes import TOKENS, Unit
-from foldlog.projections.compaction.visible import Messages, Part, merged, speaks
+from foldlog.projections.compaction.visible import Messages, Visible, merged, speaks
 from foldlog.projections.compaction.window import Window
-from foldlog.projections.render.items import Item, Kind, items_from, items_of
+from foldlog.projections.render.items import Item, Kind
+from foldlog.projections.tokens.counting import Count, counted
+from foldlog.projections.tokens.model_windows import window_of
+from foldlog.projections.tokens.reading import Seen, grew, read, read_after
+from foldlog.projections.tokens.usage import UsageTally
 from foldlog.projections.view.fold import Layout
 from foldlog.projections.view.lineage import Range
-from foldlog.projections.view.pieces import WHOLE, Piece, Shown
+from foldlog.projections.view.pieces import Piece, Shown
 from foldlog.projections.view.view import View
 
-_Known = Mapping[tuple[int, int, Kind], Part]
+_Parts = Mapping[tuple[int, int, Kind], Visible]
 
 
-class Reading:
-    """Windows of one session, read as its views grow.
+class ViewReader:
+    """Counts and windows of the views of one session, read as they grow.
 
-    Keep one for a session: the first window costs what the view costs, each later one what came
-    since. A window stays as it is when a later one is read.
+    Keep one for a session: the first costs what the view costs, each later one what came since.
+    What it says of a view follows from that view alone, and a window stays as it is when a later
+    one is read.
+
+    Args:
+        unit: What windows are measured in.
+        folder: Where the full content of what leaves a view is saved; None for handles.
     """
 
     def __init__(self, unit: Unit = TOKENS, folder: str | None = None) -> None:
@@ -37,116 +49,124 @@ class Reading:
         self.folder = folder
         self._layout: Layout | None = None
         self._session = ""
-        self._begin()
+        self._usage = UsageTally()
+        self._parts = _PartList(unit)
+
+    def count(self, view: View, request: Mapping[str, Any] | None = None) -> Count:
+        """Return what the next request takes; see ``tokens.counting.count``."""
+        self._read(view)
+        return counted(self._usage, view, request)
+
+    def budget(self, view: View, known: Circumstances | None = None) -> Budget:
+        """Return the budget of a view: counted, and measured against the window of its model."""
+        known = known or Circumstances()
+        count = self.count(view, known.request)
+        model, idle = known.model or self._usage.model, known.idle_seconds
+        window = window_of(model).tokens if known.window is None else known.window
+        idle = _seconds(self._usage.last, known.now) if idle is None else idle
+        return Budget(replace(known, model=model, window=window, idle_seconds=idle), count)
 
     def window(self, view: View, budget: Budget) -> Window:
-        """The window of a view under a budget."""
-        if self._layout is None or self._session != view.session or not self._grew(view):
-            self._begin()
-            self._add(_parts(view, {}))
-        elif view.version > self._layout.version:
-            self._add(_new_parts(view, self._layout.version))
-        self._layout, self._session = view.layout, view.session
-        return self._made(view, budget, None)
+        """Return the window of a view under a budget."""
+        self._read(view)
+        return self._parts.window(view, budget, None, self.folder)
 
     def edited(self, window: Window, view: View) -> Window:
-        """The window of a view that edits made of another one: what they did not touch is kept."""
-        other = Reading(self.unit, self.folder)
+        """Return the window of a view that edits made of another: what they left alone is kept."""
         known = {(part.version, part.nth, part.item.kind): part for part in window.parts}
-        other._add(_parts(view, known))
-        return other._made(view, window.budget, window)
+        parts = _PartList(self.unit)
+        for part in _visible(view, read(view), known):
+            parts.add(part)
+        return parts.window(view, window.budget, window, self.folder)
 
-    def _made(self, view: View, budget: Budget, before: Window | None) -> Window:
-        tools = self._messages.tools
-        return Window(
-            view,
-            budget,
-            self.unit,
-            self._parts,
-            self._numbers,
-            tools,
-            self._tally(),
-            before,
-            self.folder,
-        )
+    def _read(self, view: View) -> None:
+        old = self._layout
+        if old is None or self._session != view.session or not grew(old, view):
+            self._usage, self._parts = UsageTally(), _PartList(self.unit)
+            self._take(view, read(view))
+        elif view.version > old.version:
+            self._take(view, read_after(view, old.version))
+        self._layout, self._session = view.layout, view.session
 
-    def _begin(self) -> None:
-        self._parts: list[Part] = []
+    def _take(self, view: View, found: Iterable[Seen]) -> None:
+        for part in _visible(view, found, {}, self._usage):
+            self._parts.add(part)
+
+
+class _PartList:
+    """The parts of a view, one after the other, and their totals."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._parts: list[Visible] = []
         self._numbers: list[int] = []
         self._messages = Messages()
-        self._sizes = {self.unit.name: 0}
+        self._size = 0
         self._live: Counter[str] = Counter()
         self._replies = 0
         self._turns = 0
         self._last_reply = -1
         self._spoken: int | None = None
 
-    def _grew(self, view: View) -> bool:
-        """Whether the view is the one before with events behind it."""
-        assert self._layout is not None
-        old, new = self._layout.lineage.ranges, view.layout.lineage.ranges
-        if view.layout.painted is not self._layout.painted:
-            return False
-        if not old or len(old) != len(new) or old[:-1] != new[:-1]:
-            return False
-        return old[-1][0] == new[-1][0] and old[-1][1] <= new[-1][1]
+    def add(self, part: Visible) -> None:
+        """Add the next part."""
+        number = self._messages.number(part.item)
+        self._parts.append(part)
+        self._numbers.append(number)
+        if part.is_reply and number > self._last_reply:
+            self._last_reply = number
+            self._replies += 1
+        if part.shown.kind != "cleared":
+            self._live.update(self._messages.tools.get(call, "") for call in part.calls)
+        self._turns += speaks(part.event)
+        self._spoken = max(self._spoken or 0, _spoken(part)) or None
+        if self._unit is not TOKENS:
+            self._size += part.size(self._unit)
 
-    def _add(self, parts: Iterable[Part]) -> None:
-        for part in parts:
-            number = self._messages.number(part.item)
-            self._parts.append(part)
-            self._numbers.append(number)
-            if part.is_reply and number > self._last_reply:
-                self._last_reply = number
-                self._replies += 1
-            if part.shown.kind != "cleared":
-                self._live.update(self._messages.tools.get(call, "") for call in part.calls)
-            self._turns += speaks(part.event)
-            self._spoken = max(self._spoken or 0, _spoken(part)) or None
-            if self.unit is not TOKENS:
-                self._sizes[self.unit.name] += part.size(self.unit)
-
-    def _tally(self) -> Tally:
-        sizes = {} if self.unit is TOKENS else dict(self._sizes)
-        live = Counter(self._live)
-        return Tally(
-            len(self._parts),
-            self._messages.count,
-            self._replies,
-            sizes,
-            live,
-            self._turns,
-            self._last_reply,
-            self._spoken,
+    def window(
+        self, view: View, budget: Budget, before: Window | None, folder: str | None
+    ) -> Window:
+        """Return the window of all that was added."""
+        totals = Totals(
+            parts=len(self._parts),
+            messages=self._messages.count,
+            replies=self._replies,
+            sizes={} if self._unit is TOKENS else {self._unit.name: self._size},
+            live=Counter(self._live),
+            turns=self._turns,
+            last_reply=self._last_reply,
+            spoken=self._spoken,
         )
+        tools, unit = self._messages.tools, self._unit
+        return Window(view, budget, unit, self._parts, self._numbers, tools, totals, before, folder)
 
 
-def _parts(view: View, known: _Known) -> Iterator[Part]:
-    """The parts of a view, those that are known and shown alike being the same."""
-    spans = _stand_ins(view.pieces)
-    done: set[object] = set()
-    for piece in view.pieces:
-        mark = piece.stand_in
-        if mark is not None and mark in done:
-            continue
-        done.add(mark)
-        for nth, item in _numbered(items_of(view, piece)):
-            own = spans[mark] if mark is not None else ((item.version, item.version),)
+def _visible(
+    view: View, found: Iterable[Seen], known: _Parts, usage: UsageTally | None = None
+) -> Iterator[Visible]:
+    """Return the parts of what is seen, those that are known and shown alike being the same.
+
+    Args:
+        usage: What counts them on the way.
+    """
+    spans: Mapping[Any, tuple[Range, ...]] | None = None
+    for seen in found:
+        tokens = usage.see(seen) if usage else []
+        mark = seen.piece.stand_in if seen.piece else None
+        if mark is not None and spans is None:
+            spans = _stand_ins(view.pieces)
+        alone = tokens if len(tokens) == 1 else [None]
+        for nth, item in _numbered(seen.items):
+            own = ((item.version, item.version),) if spans is None or mark is None else spans[mark]
             old = known.get((item.version, nth, item.kind))
-            if old is not None and old.shown == piece.shown and old.spans == own:
+            if old is not None and old.shown == seen.shown and old.spans == own:
                 yield old
             else:
-                yield Part(item, piece.shown, own, nth)
-
-
-def _new_parts(view: View, after: int) -> Iterator[Part]:
-    for event in view.behind(after):
-        for nth, item in enumerate(merged(items_from(event, WHOLE))):
-            yield Part(item, WHOLE, ((event.version, event.version),), nth)
+                yield Visible(item, seen.shown, own, nth, tokens=alone[0])
 
 
 def _numbered(items: Iterable[Item]) -> Iterator[tuple[int, Item]]:
-    """Items, the results of one version made one, each with its number within its version."""
+    """Return items, the results of one version merged, each with its number in its version."""
     for _, own in groupby(items, key=lambda item: item.version):
         yield from enumerate(merged(own))
 
@@ -159,9 +179,16 @@ def _stand_ins(pieces: Iterable[Piece]) -> dict[Any, tuple[Range, ...]]:
     return found
 
 
-def _spoken(part: Part) -> int:
-    """The version of what a person said, as far as a part tells: itself, or what it quotes; 0."""
+def _spoken(part: Visible) -> int:
+    """Return the version of what a person said, where a part is it or quotes it; else 0."""
     if speaks(part.event):
         return part.version
     quoted = part.event.data.get("request") if part.event and not part.is_reply else None
     return quoted if isinstance(quoted, int) else 0
+
+
+def _seconds(since: str | None, now: str | None) -> float | None:
+    """Return the seconds from one time to another, at least 0."""
+    if since is None or now is None:
+        return None
+    return max(0.0, (microseconds(now) - microseconds(since)) / MICROSECONDS)

@@ -18,6 +18,7 @@ from foldlog.eventstore.events import Event, Json
 from foldlog.projections.render.items import items
 from foldlog.projections.summaries.task import happened
 from foldlog.projections.tasks.board import Board
+from foldlog.projections.tasks.entries import entries, is_finished, open_entries
 from foldlog.projections.tokens.truncate import one_line
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import content_of, plain_text
@@ -37,7 +38,7 @@ LOADING = ("skill", "use_skill", "load_skill", "activate_skill")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Restorable:
     """Something that may come back.
 
     Attributes:
@@ -119,7 +120,7 @@ class Past:
         }
 
 
-def _files(past: Past) -> Iterator[Candidate]:
+def _files(past: Past) -> Iterator[Restorable]:
     """The newest reading of each file, the one read last first; what was read and is seen stays."""
     given = dict(_held_files(past))
     yield from given.values()
@@ -128,29 +129,29 @@ def _files(past: Past) -> Iterator[Candidate]:
             yield _file(path, call, past.changed.get(path))
 
 
-def _held_files(past: Past) -> Iterator[tuple[str, Candidate]]:
+def _held_files(past: Past) -> Iterator[tuple[str, Restorable]]:
     """The files that the host holds itself, the one read last first."""
     for entry in reversed(entries(past.state("read_files"))):
         path = entry.get("path") if isinstance(entry, Mapping) else None
         if isinstance(path, str) and isinstance(entry.get("content"), str):
-            yield path, Candidate(path, f"{_again(f'The file {path}')}\n{entry['content']}")
+            yield path, Restorable(path, f"{_again(f'The file {path}')}\n{entry['content']}")
 
 
-def _file(path: str, call: Call, changed: Call | None) -> Candidate:
+def _file(path: str, call: Call, changed: Call | None) -> Restorable:
     what = f"The file {path}, as it was read"
     if changed is not None:
         what += f"; it was changed since, at version {changed.version}: read it again"
-    return Candidate(path, f"{_again(what)}\n{call.text}", call.answered)
+    return Restorable(path, f"{_again(what)}\n{call.text}", call.answered)
 
 
-def _skills(past: Past) -> Iterator[Candidate]:
+def _skills(past: Past) -> Iterator[Restorable]:
     """The skills whose text is known: those that the host holds, then the one used last first."""
     held = dict(_held_skills(past))
     for name, text in held.items():
-        yield Candidate(name, f"{_again(f'The skill {name}')}\n{text}")
+        yield Restorable(name, f"{_again(f'The skill {name}')}\n{text}")
     for name, (text, version) in reversed(past.skills.items()):
         if name not in held and not past.shows(version):
-            yield Candidate(name, f"{_again(f'The skill {name}')}\n{text}", version)
+            yield Restorable(name, f"{_again(f'The skill {name}')}\n{text}", version)
 
 
 def _held_skills(past: Past) -> Iterator[tuple[str, str]]:
@@ -169,17 +170,17 @@ def skills_without_text(past: Past) -> Iterator[str]:
             yield name
 
 
-def _plan(past: Past) -> Iterator[Candidate]:
+def _plan(past: Past) -> Iterator[Restorable]:
     """What is open of the plan; a finished one is not revived."""
     plan = past.state("plan")
     lines = open_entries(plan)
     if isinstance(plan, str):
-        yield from [Candidate("plan", f"{_again('The plan')}\n{plan}")] if lines else []
+        yield from [Restorable("plan", f"{_again('The plan')}\n{plan}")] if lines else []
     elif lines:
-        yield Candidate("plan", "\n".join([_again("What is open of the plan"), *_listed(lines)]))
+        yield Restorable("plan", "\n".join([_again("What is open of the plan"), *_listed(lines)]))
 
 
-def _tasks(past: Past) -> Iterator[Candidate]:
+def _tasks(past: Past) -> Iterator[Restorable]:
     """The open tasks, of the board that the host names or of its own list."""
     held = past.state("tasks")
     name = held.get("board") if isinstance(held, Mapping) else None
@@ -189,10 +190,10 @@ def _tasks(past: Past) -> Iterator[Candidate]:
         lines = open_entries(held)
     if lines:
         text = "\n".join([_again("The open tasks"), *_listed(lines)])
-        yield Candidate(name or "tasks", text)
+        yield Restorable(name or "tasks", text)
 
 
-def _agents(past: Past) -> Iterator[Candidate]:
+def _agents(past: Past) -> Iterator[Restorable]:
     """The agents that still run, and what each of them does."""
     for entry in entries(past.state("agents")):
         if not is_finished(entry):
@@ -200,10 +201,10 @@ def _agents(past: Past) -> Iterator[Candidate]:
                 str(entry.get("name") or entry.get("id")) if isinstance(entry, Mapping) else entry
             )
             told = entry if isinstance(entry, str) else _json(entry)
-            yield Candidate(str(name), f"{_again(f'An agent that still runs: {name}')}\n{told}")
+            yield Restorable(str(name), f"{_again(f'An agent that still runs: {name}')}\n{told}")
 
 
-def _tools(past: Past) -> Iterator[Candidate]:
+def _tools(past: Past) -> Iterator[Restorable]:
     """The tools that were discovered on the way, those of the request left out."""
     declared = {t.get("name") for t in (past.view.tools or {}).get("tools") or ()}
     found = [
@@ -213,10 +214,10 @@ def _tools(past: Past) -> Iterator[Candidate]:
     ]
     if found:
         lines = [tool if isinstance(tool, str) else _json(tool) for tool in found]
-        yield Candidate("tools", "\n".join([_again("Tools that were discovered"), *lines]))
+        yield Restorable("tools", "\n".join([_again("Tools that were discovered"), *lines]))
 
 
-def _rules(past: Past) -> Iterator[Candidate]:
+def _rules(past: Past) -> Iterator[Restorable]:
     """The rules files: those that the host holds, then those that were put before the model."""
     held = past.state("rules")
     given = [held] if isinstance(held, str) else entries(held)
@@ -225,13 +226,13 @@ def _rules(past: Past) -> Iterator[Candidate]:
         text = entry if isinstance(entry, str) else _named(entry, "content")
         name = "rules" if isinstance(entry, str) else _named(entry, "path", "name") or "rules"
         names.add(name)
-        yield Candidate(name, f"{_again(f'Rules: {name}')}\n{text}" if text else "")
+        yield Restorable(name, f"{_again(f'Rules: {name}')}\n{text}" if text else "")
     for name, (text, version) in reversed(past.rules.items()):
         if name not in names and not past.shows(version):
-            yield Candidate(name, f"{_again(f'Rules: {name}')}\n{text}", version)
+            yield Restorable(name, f"{_again(f'Rules: {name}')}\n{text}", version)
 
 
-KINDS: dict[str, Callable[[Past], Iterator[Candidate]]] = {
+KINDS: dict[str, Callable[[Past], Iterator[Restorable]]] = {
     "files": _files,
     "skills": _skills,
     "plan": _plan,
@@ -265,45 +266,3 @@ def _named(entry: Json, *keys: str) -> str:
 
 def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-FINISHED = frozenset({"completed", "done", "cancelled", "deleted", "finished", "stopped", "failed"})
-"""What an entry's status says when nothing is to be done about it any more."""
-
-NAMES = ("subject", "content", "title", "step", "task", "name", "description")
-"""Where an entry says what it is about, as the harnesses have it."""
-
-
-def open_entries(value: Json) -> list[str]:
-    """The entries of a plan or of a list that are not finished, a line each.
-
-    Args:
-        value: A text, or a list of texts or of objects with a ``status``. An object that holds
-            such a list (``{"steps": […]}``) counts as the list.
-    """
-    if isinstance(value, str):
-        return [line for line in value.splitlines() if line.strip()]
-    return list(_lines(entries(value)))
-
-
-def entries(value: Json) -> list[Json]:
-    """The list in a state; a state that is one object without a list is one entry."""
-    if isinstance(value, Mapping):
-        lists = (item for item in value.values() if isinstance(item, list))
-        return next(lists, [value])
-    return value if isinstance(value, list) else []
-
-
-def is_finished(entry: Json) -> bool:
-    """Whether an entry's status says that nothing is to be done about it."""
-    return isinstance(entry, Mapping) and str(entry.get("status")).casefold() in FINISHED
-
-
-def _lines(found: list[Json]) -> Iterator[str]:
-    for entry in found:
-        if isinstance(entry, str):
-            yield entry
-        elif isinstance(entry, Mapping) and not is_finished(entry):
-            words = next((str(entry[name]) for name in NAMES if entry.get(name)), None)
-            status = f" ({entry['status']})" if entry.get("status") else ""
-            yield (words or json.dumps(entry, ensure_ascii=False, default=str)) + status

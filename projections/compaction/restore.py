@@ -12,8 +12,8 @@ from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.decision import Allowance, Restore
 from foldlog.projections.compaction.restorable import (
     KINDS,
-    Candidate,
     Past,
+    Restorable,
     skills_without_text,
 )
 from foldlog.projections.tasks.board import Board
@@ -75,7 +75,7 @@ def _fitted(kind: str, past: Past, allowance: Allowance, left: int) -> list[Even
     return found
 
 
-def _attachment(kind: str, past: Past, candidate: Candidate, tokens: int) -> EventDraft | None:
+def _attachment(kind: str, past: Past, candidate: Restorable, tokens: int) -> EventDraft | None:
     """A candidate as it comes back, cut where it must be; None where nothing of it fits."""
     if not candidate.text:
         return None
@@ -90,7 +90,7 @@ def _attachment(kind: str, past: Past, candidate: Candidate, tokens: int) -> Eve
     return EventDraft("attachment.added", data)
 
 
-def _is_seen(shown: str | None, candidate: Candidate) -> bool:
+def _is_seen(shown: str | None, candidate: Restorable) -> bool:
     """Whether what is seen is a candidate already, cut or not."""
     return shown is not None and candidate.text.startswith(shown.partition(REST)[0])
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from foldlog.eventstore.events import Event
-from foldlog.projections.compaction.visible import Part, server_pairs, speaks
+from foldlog.projections.compaction.visible import Visible, server_pairs, speaks
 from foldlog.projections.view.exchanges import bonds, late_results, loop_bonds
 from foldlog.projections.view.lineage import Lineage, Range
 
@@ -35,11 +35,11 @@ class Step:
     """
 
     start: int
-    parts: tuple[Part, ...]
+    parts: tuple[Visible, ...]
     messages: int
     replies: int
     open: bool = False
-    late: tuple[Part, ...] = ()
+    late: tuple[Visible, ...] = ()
     reach: int = 0
 
     @property
@@ -48,7 +48,7 @@ class Step:
         return self.start + len(self.parts) - len(self.late)
 
     @property
-    def last(self) -> Part:
+    def last(self) -> Visible:
         """Its last part, late results left aside."""
         return self.parts[self.end - self.start - 1]
 
@@ -73,7 +73,9 @@ class Step:
         return (part.version for part in self.parts)
 
 
-def steps_of(parts: Sequence[Part], numbers: Sequence[int], waiting: set[int]) -> tuple[Step, ...]:
+def steps_of(
+    parts: Sequence[Visible], numbers: Sequence[int], waiting: set[int]
+) -> tuple[Step, ...]:
     """The steps that parts form.
 
     Args:
@@ -98,7 +100,7 @@ def steps_of(parts: Sequence[Part], numbers: Sequence[int], waiting: set[int]) -
     return tuple(steps)
 
 
-def _borders(parts: Sequence[Part]) -> tuple[list[int], list[Range]]:
+def _borders(parts: Sequence[Visible]) -> tuple[list[int], list[Range]]:
     """Where steps begin and end; and the late results, each with the place of its call.
 
     A late result that stands within another step cannot leave without it: those two are one.
@@ -113,7 +115,7 @@ def _borders(parts: Sequence[Part]) -> tuple[list[int], list[Range]]:
     return [at for at, within in enumerate(inside) if not within], away
 
 
-def _together(parts: Sequence[Part]) -> tuple[list[Range], list[Range]]:
+def _together(parts: Sequence[Visible]) -> tuple[list[Range], list[Range]]:
     """From where to where parts reach that must not be divided; and from calls to late results."""
     places: dict[int, Range] = {}
     for at, part in enumerate(parts):
@@ -128,7 +130,7 @@ def _together(parts: Sequence[Part]) -> tuple[list[Range], list[Range]]:
     return bound, away
 
 
-def _events(parts: Iterable[Part]) -> Iterator[Event]:
+def _events(parts: Iterable[Visible]) -> Iterator[Event]:
     """The events of parts that are seen in their own place, each once."""
     seen = 0
     for part in parts:

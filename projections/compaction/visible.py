@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from foldlog.eventstore.events import Event, Json
-from foldlog.projections.compaction.sizes import Unit, length
+from foldlog.projections.compaction.sizes import TOKENS, Unit, length
 from foldlog.projections.render.items import Item, items_from
 from foldlog.projections.render.replies import calls_of
 from foldlog.projections.render.replies import results as results_in
@@ -18,7 +18,7 @@ from foldlog.projections.view.pieces import Shown
 from foldlog.projections.wire.blocks import MEDIA, RESULT, THINKING, blocks, call_id, kind
 
 
-class Part:
+class Visible:
     """One item of a view, and how it is shown.
 
     The results that an imported user message holds are one part: they are shown alike.
@@ -28,16 +28,27 @@ class Part:
         shown: How.
         spans: The versions that it stands for: its own, or all that a summary or a marker hides.
         nth: Which of the items of its version it is, from 0.
+
+    Args:
+        tokens: Its estimated tokens, where they were counted already.
     """
 
     __slots__ = ("_sizes", "item", "nth", "shown", "spans")
 
-    def __init__(self, item: Item, shown: Shown, spans: tuple[Range, ...], nth: int = 0) -> None:
+    def __init__(
+        self,
+        item: Item,
+        shown: Shown,
+        spans: tuple[Range, ...],
+        nth: int = 0,
+        *,
+        tokens: int | None = None,
+    ) -> None:
         self.item = item
         self.shown = shown
         self.spans = spans
         self.nth = nth
-        self._sizes: dict[str, int] = {}
+        self._sizes: dict[str, int] = {} if tokens is None else {TOKENS.name: tokens}
 
     @property
     def version(self) -> int:
@@ -96,11 +107,11 @@ class Part:
         """Whether it shows an image or a document, in results too."""
         return any(kind(block) in MEDIA for block in inner_blocks(self.item))
 
-    def shown_as(self, shown: Shown) -> Part:
+    def shown_as(self, shown: Shown) -> Visible:
         """The part if it were shown in another way."""
         assert self.event is not None, "only what is seen in its own place can be shown differently"
         items = list(merged(items_from(self.event, shown)))
-        return Part(items[self.nth], shown, self.spans, self.nth)
+        return Visible(items[self.nth], shown, self.spans, self.nth)
 
     def size(self, unit: Unit) -> int:
         """What it takes, counted once."""
@@ -203,7 +214,7 @@ class Messages:
         return self.count - 1
 
 
-def server_pairs(parts: Iterable[Part]) -> Iterator[tuple[int, int]]:
+def server_pairs(parts: Iterable[Visible]) -> Iterator[tuple[int, int]]:
     """Where calls of server tools and their results stand: the index of each, in a later reply."""
     made: dict[str, int] = {}
     for at, part in enumerate(parts):

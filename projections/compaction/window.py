@@ -14,10 +14,10 @@ from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.budget import Budget
 from foldlog.projections.compaction.decision import File
 from foldlog.projections.compaction.materialize import result_file, transcript_file
-from foldlog.projections.compaction.measure import Measure, Tally
+from foldlog.projections.compaction.measure import Measure, Totals
 from foldlog.projections.compaction.sizes import CHARS_A_TOKEN, TOKENS, Unit
 from foldlog.projections.compaction.steps import Step, ranges_of, steps_of
-from foldlog.projections.compaction.visible import Part, speaks
+from foldlog.projections.compaction.visible import Visible, speaks
 from foldlog.projections.render.digest import digest
 from foldlog.projections.render.render import render
 from foldlog.projections.render.replies import join_replies, waiting_calls
@@ -37,7 +37,7 @@ class Window:
         view: The view.
         budget: The budget.
         unit: What the policy counts in.
-        tally: What is known without going through the view.
+        totals: What is known without going through the view.
         before: The window that edits made it of; None where it was read by itself.
     """
 
@@ -46,17 +46,17 @@ class Window:
         view: View,
         budget: Budget,
         unit: Unit,
-        parts: Sequence[Part],
+        parts: Sequence[Visible],
         numbers: Sequence[int],
         tools: dict[str, str],
-        tally: Tally,
+        totals: Totals,
         before: Window | None = None,
         folder: str | None = None,
     ) -> None:
         self.view = view
         self.budget = budget
         self.unit = unit
-        self.tally = tally
+        self.totals = totals
         self._parts = parts
         self._numbers = numbers
         self._tools = tools
@@ -68,7 +68,7 @@ class Window:
     @property
     def messages(self) -> int:
         """How many messages are visible, before roles are merged."""
-        return self.tally.messages
+        return self.totals.messages
 
     @cached_property
     def tokens(self) -> int:
@@ -94,7 +94,7 @@ class Window:
         factor = CHARS_A_TOKEN
         return amount.of(self.budget.room * factor, self.budget.window * factor)
 
-    def size_of(self, part: Part) -> int:
+    def size_of(self, part: Visible) -> int:
         """What a part takes, in the unit of the policy."""
         return self.measure.part(part, self.unit)
 
@@ -122,29 +122,29 @@ class Window:
         return self._parts[0].version
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Visible, ...]:
         """What is visible, in the order of the lineage."""
-        return tuple(self._parts[: self.tally.parts])
+        return tuple(self._parts[: self.totals.parts])
 
     @property
-    def by_message(self) -> list[list[Part]]:
+    def by_message(self) -> list[list[Visible]]:
         """The parts of each message, in the order in which the messages begin."""
-        found: dict[int, list[Part]] = {}
+        found: dict[int, list[Visible]] = {}
         for part, number in zip(self.parts, self._numbers, strict=False):
             found.setdefault(number, []).append(part)
         return [found[number] for number in sorted(found)]
 
     @cached_property
-    def results(self) -> tuple[Part, ...]:
+    def results(self) -> tuple[Visible, ...]:
         """The results among the parts."""
         return tuple(part for part in self.parts if part.is_result)
 
     @property
-    def batch(self) -> tuple[Part, ...]:
+    def batch(self) -> tuple[Visible, ...]:
         """The results of the newest message, if nothing else stands behind them."""
-        found: list[Part] = []
+        found: list[Visible] = []
         numbers: set[int] = set()
-        for at in range(self.tally.parts - 1, -1, -1):
+        for at in range(self.totals.parts - 1, -1, -1):
             part = self._parts[at]
             numbers |= {self._numbers[at]} if part.is_result else set()
             if part.item.kind not in ("result", "attachment") or len(numbers) > 1:
@@ -158,15 +158,15 @@ class Window:
         """The smallest stretches that may be cut off, in the order of the lineage."""
         return steps_of(self.parts, self._numbers, self._waiting)
 
-    def tools(self, part: Part) -> frozenset[str]:
+    def tools(self, part: Visible) -> frozenset[str]:
         """The tools whose results a part holds; an empty name where a call is not visible."""
         return frozenset(self._tools.get(call, "") for call in part.calls)
 
-    def position(self, part: Part) -> int:
+    def position(self, part: Visible) -> int:
         """The number of the message that a part belongs to, from 1."""
         return self._positions[part]
 
-    def arguments(self, part: Part) -> dict[str, Any]:
+    def arguments(self, part: Visible) -> dict[str, Any]:
         """The arguments of the call that a result answers."""
         return self._inputs.get(part.calls[0], {}) if part.calls else {}
 
@@ -175,11 +175,11 @@ class Window:
         named, left_out = set(tools), set(exclude)
         return sum(
             count
-            for tool, count in self.tally.live.items()
+            for tool, count in self.totals.live.items()
             if (not named or tool in named) and tool not in left_out
         )
 
-    def seen(self, part: Part) -> bool:
+    def seen(self, part: Visible) -> bool:
         """Whether the model has answered behind a part."""
         return part in self._read
 
@@ -188,7 +188,7 @@ class Window:
         """The size of the parts that the model has answered; the rest no summary can take out."""
         return sum(map(self.size_of, self.parts[: self._unread_from]))
 
-    def older_than(self, size: int) -> tuple[Part, ...]:
+    def older_than(self, size: int) -> tuple[Visible, ...]:
         """The parts but the newest ones that take this size together, the oldest first."""
         for at in range(len(self.parts) - 1, -1, -1):
             size -= self.size_of(self.parts[at])
@@ -196,7 +196,7 @@ class Window:
                 return self.parts[: at + 1]
         return ()
 
-    def age(self, part: Part) -> int:
+    def age(self, part: Visible) -> int:
         """How many turns of a person have begun behind a part."""
         return self._ages[part]
 
@@ -211,7 +211,7 @@ class Window:
         """The text that leads to the full content of an event."""
         return f"foldlog:{self.view.session}/{version}"
 
-    def saved(self, part: Part) -> tuple[str, tuple[File, ...]]:
+    def saved(self, part: Visible) -> tuple[str, tuple[File, ...]]:
         """Where the full content of a result can be found; and the file that should be there."""
         if self._folder is None:
             return self.handle(part.version), ()
@@ -261,7 +261,7 @@ class Window:
         version = held.get("version") if isinstance(held, dict) else held
         if isinstance(version, int) and version in self.view.layout.lineage:
             return version
-        return self.tally.spoken
+        return self.totals.spoken
 
     @property
     def request_content(self) -> Content | None:
@@ -270,7 +270,7 @@ class Window:
             return None
         return content_of(self.view.event(self.request).data.get("content"))
 
-    def may_change(self, part: Part) -> bool:
+    def may_change(self, part: Visible) -> bool:
         """Whether a part may be shown differently: it is no pin and not the active request."""
         return part.version not in self.pins and part.version != self.request
 
@@ -293,11 +293,11 @@ class Window:
         """Whether a call waits for its result."""
         return bool(self._waiting)
 
-    def loops(self, part: Part) -> bool:
+    def loops(self, part: Visible) -> bool:
         """Whether a part belongs to the tool loop that goes on: it may need its thinking."""
         return part in self._loop
 
-    def shows_request(self, parts: Iterable[Part]) -> bool:
+    def shows_request(self, parts: Iterable[Visible]) -> bool:
         """Whether the active request can be read in some of the parts, verbatim."""
         return any(self._is_request(part) for part in parts)
 
@@ -306,7 +306,7 @@ class Window:
         left = (step for step in self.steps if step not in gone)
         return self.request is not None and not any(self.shows_request(s.parts) for s in left)
 
-    def _is_request(self, part: Part) -> bool:
+    def _is_request(self, part: Visible) -> bool:
         if self.request is None:
             return False
         if part.version == self.request and part.item.kind == "message":
@@ -328,15 +328,15 @@ class Window:
     @cached_property
     def _of_last_reply(self) -> tuple[int, ...]:
         """The indexes of the parts of the newest message that the model wrote."""
-        last, count = self.tally.last_reply, self.tally.parts
+        last, count = self.totals.last_reply, self.totals.parts
         return tuple(at for at, n in enumerate(self._numbers[:count]) if n == last)
 
     @cached_property
-    def _read(self) -> frozenset[Part]:
+    def _read(self) -> frozenset[Visible]:
         return frozenset(self.parts[: self._unread_from])
 
     @cached_property
-    def _loop(self) -> frozenset[Part]:
+    def _loop(self) -> frozenset[Visible]:
         """What stands behind the last thing a person said, if the model is not done with it."""
         if self._unread_from > max(self._of_last_reply, default=0):
             return frozenset()
@@ -348,7 +348,7 @@ class Window:
         return {call.version for call in waiting_calls(seen) if kind(call.block) == CALL}
 
     @cached_property
-    def _ages(self) -> dict[Part, int]:
+    def _ages(self) -> dict[Visible, int]:
         ages, turns = {}, 0
         for part in reversed(self.parts):
             ages[part] = turns
@@ -356,7 +356,7 @@ class Window:
         return ages
 
     @cached_property
-    def _positions(self) -> dict[Part, int]:
+    def _positions(self) -> dict[Visible, int]:
         return {part: n + 1 for part, n in zip(self.parts, self._numbers, strict=False)}
 
     @cached_property

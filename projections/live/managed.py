@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.eventstore.errors import ContextError
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.moment import Given, Known
+from foldlog.projections.compaction.budget import Given, Known
 from foldlog.projections.live.request import HarnessRequest
 from foldlog.projections.live.request_body import asked_for, drops_bound, with_view
 from foldlog.projections.render.items import items

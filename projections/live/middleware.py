@@ -24,7 +24,7 @@ from anthropic import (
     Middleware,
 )
 
-from foldlog.projections.compaction.moment import Given, Known
+from foldlog.projections.compaction.budget import Given, Known
 from foldlog.projections.live.outgoing import Outgoing
 from foldlog.projections.live.recording import Recording
 from foldlog.projections.live.responses import AsyncFollowed, Followed, Follower, follower

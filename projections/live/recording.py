@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from foldlog.eventstore.errors import InvalidDraft, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft, Json
-from foldlog.projections.compaction.moment import Given, Known
+from foldlog.projections.compaction.budget import Given, Known
 from foldlog.projections.live.answers import reply_data, server_edits
 from foldlog.projections.live.cache import cache_of
 from foldlog.projections.live.compared import Compared

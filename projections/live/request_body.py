@@ -7,7 +7,7 @@ from typing import Any
 
 from foldlog.eventstore.events import EventDraft, Json
 from foldlog.projections.compaction.bound_thinking import DROP_BLOCK, is_bound
-from foldlog.projections.compaction.decision import Ask
+from foldlog.projections.compaction.decision import ApiRequestExtras
 from foldlog.projections.explain.proof import has_diverged
 from foldlog.projections.live.request import Body, HarnessRequest
 from foldlog.projections.render.items import items
@@ -35,7 +35,7 @@ def with_view(request: HarnessRequest, rendered: Mapping[str, Any]) -> dict[str,
 
 
 def asked_for(
-    ask: Ask | None, body: Body, betas: frozenset[str]
+    ask: ApiRequestExtras | None, body: Body, betas: frozenset[str]
 ) -> tuple[dict[str, Any], frozenset[str]]:
     """Return a request that asks for something, and the beta names that it needs besides its own.
 
@@ -46,7 +46,9 @@ def asked_for(
         return dict(body), frozenset()
     taken = {key for key in ask.params if key != "thinking" and body.get(key) is not None}
     if taken:
-        ask = Ask({k: v for k, v in ask.params.items() if k not in taken}, ask.betas, ask.reason)
+        ask = ApiRequestExtras(
+            {k: v for k, v in ask.params.items() if k not in taken}, ask.betas, ask.reason
+        )
     if "thinking" in ask.params and not body.get("thinking"):
         body = {**body, "thinking": ALWAYS}
     made = ask.added_to(body)
@@ -101,7 +103,7 @@ def without_partial(view: View) -> list[EventDraft]:
     return [EventDraft("head.moved", {"to": to, "path": [list(part) for part in path]})]
 
 
-def drops_bound(view: View, model: str | None) -> Ask | None:
+def drops_bound(view: View, model: str | None) -> ApiRequestExtras | None:
     """Return what to ask where thinking may be bound to messages sent in place of the view."""
     reply = next((item.event for item in reversed(items(view)) if item.role == "assistant"), None)
     request = reply.data.get("request") if reply else None

@@ -1,8 +1,8 @@
 """Summaries: a stretch of a conversation becomes a text, made by a model or from the log.
 
-    task = SummaryTask.asked(plan.after.view, plan.summarize)
+    task = plan.summarize.task(plan.after.view)
     accepted = attempt(task, summarizer("anthropic"), record, ledger(events), Limits(turn=7))
-    drafts = plan.summarized(view, accepted.written(plan.summarize))
+    drafts = plan.summarized(view, plan.summarize.accepted(accepted))
 
 ``attempt`` records each attempt before the call and each failure after it. What is accepted is
 recorded by the caller, in one append with the edit that shows it.

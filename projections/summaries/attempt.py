@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.compaction.decision import Summarize
+from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.projections.summaries import acceptance
 from foldlog.projections.summaries.failure import ANSWERABLE, Reason, SummaryFailed
 from foldlog.projections.summaries.ledger import Ledger
@@ -56,17 +55,9 @@ class Accepted:
     attempt: int
     by: str
 
-    def written(self, asked: Summarize) -> EventDraft:
-        """The ``summary.written`` of it, in the frame that was asked for.
-
-        The API's own block has no frame: it is sent back as it came.
-        """
-        told = {**self.reply.fields(), "by": self.by, "attempt": self.attempt}
-        if self.reply.block is None:
-            return asked.written(self.reply.text, **told)
-        covers = [list(part) for part in asked.ranges]
-        data = {"content": [self.reply.block], "covers": covers, **told}
-        return EventDraft("summary.written", data)
+    def fields(self) -> dict[str, Json]:
+        """Return what ``summary.written`` records about it, apart from the text."""
+        return {**self.reply.fields(), "by": self.by, "attempt": self.attempt}
 
     def failed(self, reason: Reason, problem: str) -> EventDraft:
         """The ``summary.failed`` of it, where the view that it would make is not taken."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from foldlog.projections.compaction.restorable import open_entries
-from foldlog.projections.summaries.facts import LINE, Facts, Said, weight
+from foldlog.projections.summaries.facts import LINE, Facts, UserMessage, weight
 from foldlog.projections.summaries.failure import SummaryFailed
 from foldlog.projections.summaries.task import SummaryReply, SummaryTask
+from foldlog.projections.tasks.entries import open_entries
 from foldlog.projections.tokens.estimate import estimate
 from foldlog.projections.tokens.truncate import one_line, to_tokens
 from foldlog.projections.wire.tool_calls import file_lines
@@ -126,7 +126,7 @@ def _constraints(facts: Facts, room: int) -> list[str]:
     return [*lines, *_more(len(rest) - len(lines), "messages of the user")]
 
 
-def _wanted(facts: Facts) -> list[Said]:
+def _wanted(facts: Facts) -> list[UserMessage]:
     """What the user said last, and first, of the whole: what of it is summarized here.
 
     What stays verbatim elsewhere is not told again, and what was said in between is no goal.

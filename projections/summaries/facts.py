@@ -77,12 +77,12 @@ class Facts:
         return not (self.spoken or self.replies or self.commands or self.failures or self.files)
 
     @cached_property
-    def spoken(self) -> list[Said]:
+    def spoken(self) -> list[UserMessage]:
         """What the user said and did not replace, in order."""
         return current(self._spoken)
 
     @cached_property
-    def asked(self) -> list[Said]:
+    def asked(self) -> list[UserMessage]:
         """What the user said on the lineage: where it all stays verbatim, it is the goal still."""
         return current(self._task.spoken())
 
@@ -134,7 +134,7 @@ BINDING, EXACT, LABEL, MOST = 2, 1, 3, 6
 Chosen: a demand outweighs any mention of a value."""
 
 
-class Said(NamedTuple):
+class UserMessage(NamedTuple):
     """A message of the user.
 
     Attributes:
@@ -154,12 +154,12 @@ def weight(text: str) -> int:
     return label + BINDING * min(len(binding), MOST) + EXACT * min(len(exact), MOST)
 
 
-def current(texts: Iterable[str]) -> list[Said]:
+def current(texts: Iterable[str]) -> list[UserMessage]:
     """The messages that were not replaced by a later one, in order; repeated ones count once."""
-    newest: dict[frozenset[str], Said] = {}
+    newest: dict[frozenset[str], UserMessage] = {}
     for order, text in enumerate(texts):
         if text.strip():
-            newest[_shape(text)] = Said(order, text)
+            newest[_shape(text)] = UserMessage(order, text)
     return sorted(newest.values())
 
 

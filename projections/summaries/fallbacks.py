@@ -26,7 +26,7 @@ CHUNK = 0.5
 and an estimate can be wrong by a third."""
 
 
-class Exits:
+class Fallbacks:
     """Summarizers, one after the other, until one succeeds.
 
     Args:

@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.compaction.errors import PolicyError
 from foldlog.projections.summaries.failure import SummaryFailed
 from foldlog.projections.view.lineage import Range
 
@@ -31,7 +30,7 @@ PRINTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class HookEvent:
     """What a hook is told; a command reads it as JSON from its standard input.
 
     Attributes:
@@ -51,12 +50,12 @@ class Occasion:
     summary: int | None = None
 
 
-Hook: TypeAlias = "str | Callable[[Occasion], str | None]"
+Hook: TypeAlias = "str | Callable[[HookEvent], str | None]"
 """A shell command, or a callable that gives what it has to say."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HookOutput:
     """What hooks said.
 
     Attributes:
@@ -87,24 +86,23 @@ class Hooks:
     timeout: float = TIMEOUT
 
     @classmethod
-    def read(cls, data: Mapping[str, Any] | None, where: str = "hooks") -> Hooks:
-        """Hooks as a policy has them: ``before`` and ``after``, a command or a list, ``timeout``.
+    def read(cls, data: Mapping[str, Any] | None) -> Hooks:
+        """Read hooks as a policy has them: ``before`` and ``after``, a command or a list each, and
+        ``timeout`` in seconds.
 
         Raises:
-            PolicyError: It says what cannot be; the error names the key.
+            ValueError: A key is unknown or its value makes no sense; the error names the key.
         """
         given = dict(data or {})
         timeout = given.pop("timeout", TIMEOUT)
         if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
-            raise PolicyError(f"{where}: timeout: {timeout!r} is no number of seconds.")
-        before, after = (_commands(given.pop(k, ()), f"{where}: {k}") for k in ("before", "after"))
+            raise ValueError(f"timeout: {timeout!r} is not a number of seconds")
+        before, after = (_commands(given.pop(k, ()), k) for k in ("before", "after"))
         if given:
-            raise PolicyError(
-                f"{where}: {min(given)}: no such key; there are before, after, timeout."
-            )
+            raise ValueError(f"{min(given)}: unknown key; choose from before, after, timeout")
         return cls(before, after, float(timeout))
 
-    def run(self, occasion: Occasion) -> Said:
+    def run(self, occasion: HookEvent) -> HookOutput:
         """Run the hooks of an occasion's phase, one after the other.
 
         Raises:
@@ -122,7 +120,7 @@ class Hooks:
                 problems.append(f"{_name(hook)} broke: {type(error).__name__}: {error}")
             else:
                 texts.append(text.strip()[:PRINTED])
-        return Said(tuple(filter(None, texts)), tuple(problems))
+        return HookOutput(tuple(filter(None, texts)), tuple(problems))
 
 
 def refuse(problem: str) -> SummaryFailed:
@@ -130,7 +128,7 @@ def refuse(problem: str) -> SummaryFailed:
     return SummaryFailed("hook", problem)
 
 
-def _run(hook: Hook, occasion: Occasion, timeout: float) -> str:
+def _run(hook: Hook, occasion: HookEvent, timeout: float) -> str:
     if not isinstance(hook, str):
         return hook(occasion) or ""
     code, out, err = _shell(hook, json.dumps(asdict(occasion)), timeout)
@@ -163,7 +161,7 @@ def _shell(command: str, told: str, timeout: float) -> tuple[int, str, str]:
 def _commands(value: Any, where: str) -> tuple[str, ...]:
     commands = [value] if isinstance(value, str) else value
     if not isinstance(commands, Iterable) or not all(isinstance(c, str) for c in commands):
-        raise PolicyError(f"{where}: {value!r} is neither a command nor a list of commands.")
+        raise ValueError(f"{where}: {value!r} is neither a command nor a list of commands")
     return tuple(commands)
 
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from foldlog.eventstore import codec
-from foldlog.projections.compaction.errors import PolicyError
+from foldlog.projections.summaries.failure import SummaryFailed
 
 Form = Literal["conversation", "text", "json"]
 Style = Literal["markdown", "numbered", "labels", "xml"]
@@ -94,15 +94,16 @@ class Prompt:
 
 @cache
 def prompt(name: str) -> Prompt:
-    """The prompt of that name.
+    """Return the prompt of that name.
 
     Raises:
-        PolicyError: There is none; the error names those there are.
+        SummaryFailed: ``unsupported``: there is no such prompt; the error names those there are.
     """
     import tomllib
 
     if name not in prompts():
-        raise PolicyError(f"prompt: {name!r} is none; there are {', '.join(prompts())}.")
+        problem = f"unknown prompt {name!r}; choose from {', '.join(prompts())}."
+        raise SummaryFailed("unsupported", problem)
     file = files(__package__) / "wording" / f"{name}.toml"
     return _read(name, tomllib.loads(file.read_text(encoding="utf-8")))
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from foldlog.eventstore.events import Event, Json
-from foldlog.projections.compaction.decision import Summarize
 from foldlog.projections.render.items import Item, items_of
 from foldlog.projections.summaries.prompts import Prompt, prompt, prompts, unwrap
 from foldlog.projections.tokens.estimate import estimate
@@ -84,27 +83,6 @@ class SummaryTask:
             max_tokens=prompt.max_tokens,
         )
         return replace(task, **more)
-
-    @classmethod
-    def asked(cls, view: View, asked: Summarize, **more: Any) -> SummaryTask:
-        """The task that a rule asks for.
-
-        Args:
-            view: The view as the free edits of the plan leave it.
-            more: Further fields: instructions of hooks are added to those of the person.
-        """
-        instructions = (asked.instructions,) if asked.instructions else ()
-        return cls.of(
-            view,
-            asked.ranges,
-            _prompt(view, asked),
-            sections=asked.sections,
-            required=asked.sections,
-            max_tokens=asked.max_tokens,
-            input_chars=asked.input_chars,
-            review=asked.review,
-            **{**more, "instructions": (*instructions, *more.get("instructions", ()))},
-        )
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -184,14 +162,6 @@ class Summarizer(Protocol):
             SummaryFailed: It could not be made; the error names the reason.
         """
         ...
-
-
-def _prompt(view: View, asked: Summarize) -> Prompt:
-    """The prompt that is named; where the beginning stays, the one for the recent part, if any."""
-    recent = f"{asked.prompt}-recent"
-    if recent in prompts() and stretch(view, asked.ranges).before:
-        return prompt(recent)
-    return prompt(asked.prompt)
 
 
 def written_text(event: Event) -> str:

@@ -1,12 +1,4 @@
-"""Money: what a request cost, and what an edit costs and saves.
-
-An edit changes the prompt from some point on. What stands behind that point was in the prompt cache
-and must be written again; in return each later request is shorter. With S tokens behind the point,
-D tokens removed, and cache writes and reads at w and r times the price of plain input:
-
-    once           S * (w - r)       nothing where the cache is cold: it would be written anyway
-    each request   D * r             what need not be read any more
-    pays after     S * (w - r) / (D * r) requests
+"""What tokens cost, and what a request cost.
 
 Prices come from genai-prices, which is offline and knows dates and sizes; its ``input_tokens`` is
 the whole input. It takes a tenth of a second to load, so it is imported where it is used.
@@ -18,17 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 
 from foldlog.eventstore.clock import microseconds
 from foldlog.eventstore.events import Json
-from foldlog.projections.compaction.budget import CACHE_TTL
-from foldlog.projections.compaction.sizes import TOKENS
 from foldlog.projections.tokens.model_windows import TAG
 from foldlog.projections.wire.models import family
 
-if TYPE_CHECKING:
-    from foldlog.projections.compaction.window import Window
+CACHE_TTL = 300.0
+"""Seconds that a prompt cache lives after its last use; an hour where it was asked for."""
 
 WRITE, WRITE_HOUR, READ = 1.25, 2.0, 0.1
 """The price of cache writes (for five minutes, for an hour) and reads, by that of plain input: for
@@ -56,62 +45,6 @@ class Prices:
     write: Decimal
     read: Decimal
     output: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class EditPrice:
-    """What an edit costs once and saves each time.
-
-    Attributes:
-        behind: S, the tokens behind the edit point, as they are after the edit.
-        removed: D, the tokens by which the prompt is shorter.
-        write: w, the price of a cache write by that of plain input.
-        read: r, the price of a cache read by that of plain input.
-        cold: Whether the cache is gone, so that the edit itself costs nothing.
-        dollar: The price of a token of plain input in dollars; None where it is not known.
-    """
-
-    behind: int
-    removed: int
-    write: float = WRITE
-    read: float = READ
-    cold: bool = False
-    dollar: Decimal | None = None
-
-    @property
-    def penalty(self) -> float:
-        """What it costs once, in tokens of plain input."""
-        return 0.0 if self.cold else self.behind * (self.write - self.read)
-
-    @property
-    def saving(self) -> float:
-        """What each later request saves, in tokens of plain input."""
-        return self.removed * self.read
-
-    @property
-    def break_even(self) -> float | None:
-        """The number of later requests after which it has paid; None where it never does."""
-        if not self.penalty:
-            return 0.0
-        return self.penalty / self.saving if self.saving > 0 else None
-
-    def dollars(self, tokens: float) -> float | None:
-        """Tokens of plain input in dollars."""
-        return None if self.dollar is None else round(float(self.dollar) * tokens, 6)
-
-    def to_json(self) -> dict[str, Any]:
-        """As it is recorded with the edit."""
-        turns = self.break_even
-        return {
-            "behind": self.behind,
-            "removed": self.removed,
-            "write": self.write,
-            "read": self.read,
-            "cold": self.cold,
-            "break_even": None if turns is None else round(turns, 2),
-            "dollars_once": self.dollars(self.penalty),
-            "dollars_saved": self.dollars(self.saving),
-        }
 
 
 def cost(usage: Mapping[str, Json], model: str, at: str | None = None) -> Decimal | None:
@@ -158,24 +91,6 @@ def prices(
     if plain is None or write is None or read is None or both is None:
         return None
     return Prices(plain / size, write / size, read / size, (both - plain) / size)
-
-
-def edit_price(before: Window, after: Window) -> EditPrice:
-    """The price of the edits that made one window of another, for the model of their budget."""
-    budget = before.budget
-    same = 0
-    while same < min(len(before.parts), len(after.parts)):
-        if before.parts[same] is not after.parts[same]:
-            break
-        same += 1
-    behind = round(sum(part.size(TOKENS) for part in after.parts[same:]) * budget.scale)
-    removed = before.tokens - after.tokens
-    known = budget.model and prices(budget.model, after.tokens, ttl=budget.cache_ttl, at=budget.now)
-    if not known or not known.input:
-        write = WRITE if budget.cache_ttl <= CACHE_TTL else WRITE_HOUR
-        return EditPrice(behind, removed, write, cold=budget.cold)
-    write, read = float(known.write / known.input), float(known.read / known.input)
-    return EditPrice(behind, removed, write, read, budget.cold, known.input)
 
 
 def _cost(usage: Mapping[str, Json], model: str, at: str | None) -> Decimal | None:

@@ -7,12 +7,17 @@ before it. The first is what counting builds on, from the second the rates are l
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.render.items import Item
 from foldlog.projections.tokens.calibration import COLD, Rates
 from foldlog.projections.tokens.estimate import MESSAGE, Shares, shares
+from foldlog.projections.tokens.reading import Seen
 from foldlog.projections.wire.blocks import THINKING, Content, blocks, kind
+
+_TURNS = frozenset({"view.edited", "system.set", "tools.set"})
+"""Events after which a request is no longer the one before with more at its end."""
 
 
 @dataclass(slots=True)
@@ -51,7 +56,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class Tally:
+class UsageTally:
     """What is known of the items of a view, taken one after the other.
 
     Attributes:
@@ -70,9 +75,18 @@ class Tally:
     last: str | None = None
     _open: Reply | None = None
 
-    def take(self, item: Item, whole: bool) -> None:
-        """One more item, and whether it is shown as it happened."""
+    def see(self, seen: Seen) -> list[int]:
+        """Take up what is seen next; return the estimated tokens of each item."""
+        if seen.event is None:
+            self._gap()
+        elif seen.event.type in _TURNS:
+            self._turn()
+        return [self._take(item, whole=seen.event is not None) for item in seen.items]
+
+    def _take(self, item: Item, whole: bool) -> int:
+        """Take up one more item; return its estimated tokens."""
         own = shares(item.content)
+        tokens = ceil(sum(own.values()))
         own["frame"] = own.get("frame", 0.0) + MESSAGE
         _add(self.visible, own)
         if item.event is not None and item.kind == "message" and item.role == "assistant":
@@ -81,14 +95,15 @@ class Tally:
             reply.take(item, own, whole)
         if self._open is not None and self._open.input:
             self.reply, self._open = self._open, None
+        return tokens
 
-    def gap(self) -> None:
-        """Something stood here that is not seen any more, so nothing can be learned across it."""
+    def _gap(self) -> None:
+        """Learn nothing across a place whose content is not seen any more."""
         for reply in self._replies:
             reply.whole = False
 
-    def turn(self) -> None:
-        """From here on an edit, a system prompt or tools count: no usage from before does."""
+    def _turn(self) -> None:
+        """Trust no usage from before an edit, a system prompt or tools."""
         self.reply = self._open = None
 
     @property

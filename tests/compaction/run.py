@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction import (
     Budget,
+    Circumstances,
     Decision,
     Edits,
     Plan,
     Policy,
-    Reading,
+    ViewReader,
     Window,
     plan,
 )
 from foldlog.projections.compaction.decision import Entry
 from foldlog.projections.compaction.rules import Rule
 from foldlog.projections.compaction.sizes import UNITS
+from foldlog.projections.tokens.calibration import Rates
+from foldlog.projections.tokens.counting import Count
 from foldlog.projections.view.open import project
 from foldlog.projections.view.view import View
 from tests.projections.build import later
@@ -53,13 +57,25 @@ def settled(
         if not made.decides:
             return events
         events = carried_out(events, made)
-        budget = replace(budget, used=None, trigger="proactive")
+        budget = Budget(replace(budget.circumstances, used=None, trigger="proactive"))
     raise AssertionError(f"{policy.name} still decides something after {most} plans")
+
+
+def budget_of(
+    *, used: int | None = None, scale: float = 1.0, window: int = 200_000, **known: Any
+) -> Budget:
+    """A budget of a window, of which so much is used."""
+    counted = None if used is None and scale == 1.0 else Count(used or 0, 0, None, _rates(scale))
+    return Budget(Circumstances(window=window, **known), counted)
+
+
+def _rates(scale: float) -> Rates:
+    return Rates({"prose": scale}, {"prose": 1.0})
 
 
 def window(view: View, policy: Policy, budget: Budget | None = None) -> Window:
     """The window that a policy's rules look at."""
-    return policy.reading().window(view, budget or Budget())
+    return policy.reader().window(view, budget or Budget())
 
 
 def rule(kind: str, **given: object) -> Rule:
@@ -67,9 +83,9 @@ def rule(kind: str, **given: object) -> Rule:
     return Policy.read({"name": "test", "rules": [{"rule": kind, **given}]}).rules[0]
 
 
-def seen_by(events: list[Event], *, unit: str = "tokens", **budget: object) -> Window:
+def seen_by(events: list[Event], *, unit: str = "tokens", **known: Any) -> Window:
     """The window of a log, in a unit, under a budget."""
-    return Reading(UNITS[unit]).window(project(events), Budget(**budget))  # type: ignore[arg-type]
+    return ViewReader(UNITS[unit]).window(project(events), budget_of(**known))
 
 
 def edits(decision: Decision) -> list[Entry]:

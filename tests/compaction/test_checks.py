@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.compaction import Budget, CandidateRefused, Reading, judge, policy
+from foldlog.projections.compaction import CandidateRefused, ViewReader, judge, policy
 from foldlog.projections.compaction.budget import Trigger
 from foldlog.projections.compaction.checks import check_foldable
 from foldlog.projections.compaction.decision import Summarize
 from foldlog.projections.view.open import project
-from tests.compaction.run import planned
+from tests.compaction.run import budget_of, planned
 from tests.projections.build import (
     assistant,
     call,
@@ -39,8 +39,8 @@ TALK = log(
 
 
 def refused(*drafts: EventDraft, events: list[Event] = TALK, **budget: Any) -> str | None:
-    reading = Reading()
-    before = reading.window(project(events), Budget(**budget))
+    reading = ViewReader()
+    before = reading.window(project(events), budget_of(**budget))
     try:
         judge(before, reading.edited(before, before.view.then(drafts)))
     except CandidateRefused as error:
@@ -64,9 +64,9 @@ def test_one_that_is_as_large_as_it_was() -> None:
 def test_a_summary_has_to_free_what_its_rule_asks_for_unless_a_person_wants_it() -> None:
     def enough(trigger: Trigger, **asked: Any) -> str | None:
         wanted = Summarize(((1, 2),), "long", "{summary}", **asked)
-        before = Reading().window(project(TALK), Budget(trigger=trigger))
+        before = ViewReader().window(project(TALK), budget_of(trigger=trigger))
         drafts = (summary("They talked."), edit(shown(1, 2, "summary", summary=8)))
-        after = Reading().edited(before, before.view.then(drafts))
+        after = ViewReader().edited(before, before.view.then(drafts))
         try:
             judge(before, after, replace(wanted, target=after.size + asked["target"]))
         except CandidateRefused as error:
@@ -111,13 +111,13 @@ def test_one_that_hides_what_waits_for_its_result() -> None:
 
 def test_what_a_policy_means_to_take_may_go_but_never_what_is_open() -> None:
     learn = policy("learn-claude-code")
-    made = planned(TALK, learn, Budget(trigger="model"))
+    made = planned(TALK, learn, budget_of(trigger="model"))
     assert made.summarize is not None
     drafts = made.summarized(
         project(later(TALK, made.receipt())), made.summarize.written("All of it.")
     )
     made.judged(drafts, project(later(TALK, made.receipt())))
-    waiting = planned(TALK[:-1], learn, Budget(trigger="model"))
+    waiting = planned(TALK[:-1], learn, budget_of(trigger="model"))
     assert waiting.summarize is not None
     assert waiting.summarize.ranges == ((1, 5),)
 

@@ -12,11 +12,11 @@ import pytest
 from foldlog.cli.formats import import_path
 from foldlog.eventstore import EventStore
 from foldlog.eventstore.events import Event
-from foldlog.projections.compaction import Budget, policy, presets
+from foldlog.projections.compaction import policy, presets
 from foldlog.projections.render.api_rules import check
 from foldlog.projections.render.render import render
 from foldlog.projections.view.open import project
-from tests.compaction.run import planned, settled, window
+from tests.compaction.run import budget_of, planned, settled, window
 
 SESSION = Path(__file__).parents[1] / "fixtures/claude/ccl_fork_1.0.55_b.jsonl"
 GOLDEN = Path(__file__).parent / "golden"
@@ -34,7 +34,7 @@ def session() -> tuple[Event, ...]:
 def outcome(name: str) -> dict[str, Any]:
     """What a preset makes of it: the rules that acted, and the pieces in the end."""
     events, rules = list(session()), policy(name)
-    budget = Budget(window=200_000 if name == "learn-claude-code" else 20_000)
+    budget = budget_of(window=200_000 if name == "learn-claude-code" else 20_000)
     ask = planned(events, rules, budget).ask
     after = settled(events, rules, budget)
     view = project(after)
@@ -61,7 +61,7 @@ def test_a_preset_does_what_it_did(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted({*presets()} - {"lesson"}))
 def test_a_window_of_8_000_tokens_works(name: str) -> None:
-    rules, budget = policy(name), Budget(window=8_000)
+    rules, budget = policy(name), budget_of(window=8_000)
     after = window(project(settled(list(session()), rules, budget)), rules, budget)
     assert after.tokens <= budget.room
     assert after.shows_request(after.parts)

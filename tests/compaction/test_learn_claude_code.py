@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from foldlog.eventstore.events import Event
-from foldlog.projections.compaction import Budget, policy
+from foldlog.projections.compaction import policy
 from foldlog.projections.compaction.budget import Trigger
 from foldlog.projections.view.open import project
-from tests.compaction.run import SUMMARY, carried_out, planned, window
+from tests.compaction.run import SUMMARY, budget_of, carried_out, planned, window
 from tests.compaction.sessions import words
 from tests.projections.build import assistant, call, later, log, result, user
 
 LEARN = policy("learn-claude-code")
-ROOMY = Budget(window=1_000_000)
+ROOMY = budget_of(window=1_000_000)
 BEFORE, AFTER = "<persisted-output>\nFull output: {path}\nPreview:\n", "\n</persisted-output>"
 ANY = settings(
     max_examples=30,
@@ -170,7 +170,7 @@ def seen(events: list[Event]) -> list[Message]:
 
 
 def compacted(events: list[Event], trigger: Trigger = "proactive") -> list[Event]:
-    return carried_out(events, planned(events, LEARN, Budget(window=1_000_000, trigger=trigger)))
+    return carried_out(events, planned(events, LEARN, budget_of(window=1_000_000, trigger=trigger)))
 
 
 @ANY

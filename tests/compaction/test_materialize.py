@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from foldlog.eventstore.events import Event
-from foldlog.projections.compaction import Budget, File, policy
+from foldlog.projections.compaction import File, policy
 from foldlog.projections.compaction.materialize import safe_name, write
 from foldlog.projections.render.render import render
 from foldlog.projections.view.open import project
-from tests.compaction.run import carried_out, planned
+from tests.compaction.run import budget_of, carried_out, planned
 from tests.compaction.sessions import words
 from tests.projections.build import assistant, call, later, log, result, user
 
@@ -87,7 +87,7 @@ def test_a_plan_takes_up_where_its_files_went(tmp_path: Path) -> None:
 
 def test_a_summary_names_its_transcript_where_it_went(tmp_path: Path) -> None:
     rules = policy("learn-claude-code").into(tmp_path)
-    made = planned(loop(*IDS), rules, Budget(trigger="person"))
+    made = planned(loop(*IDS), rules, budget_of(trigger="person"))
     assert made.summarize is not None
     (file,) = made.summarize.files
     moved = made.moved({file.path: "/elsewhere.jsonl"})

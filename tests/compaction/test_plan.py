@@ -16,7 +16,7 @@ from foldlog.projections.view.fold import Fold
 from foldlog.projections.view.lineage import Range
 from foldlog.projections.view.open import MemorySource, project
 from foldlog.projections.view.view import View
-from tests.compaction.run import carried_out, planned, settled, window
+from tests.compaction.run import budget_of, carried_out, planned, settled, window
 from tests.compaction.sessions import words
 from tests.projections.build import (
     assistant,
@@ -122,7 +122,7 @@ def test_everything_is_recorded_in_one_append_with_its_proof() -> None:
 
 def test_handles_name_the_receipt() -> None:
     events = loop(4, 30)
-    made = planned(events, rules(), Budget(trigger="person"))
+    made = planned(events, rules(), budget_of(trigger="person"))
     known = later(events, made.receipt())
     assert made.summarize is not None
     assert f"foldlog:s/{known[-1].version}" in str(made.summarize.content("S"))
@@ -151,13 +151,13 @@ def test_a_rule_takes_part_on_its_triggers_only() -> None:
         STEPS.replace("keep = 0\n\n[[rules]]", 'keep = 0\non = ["person"]\n\n[[rules]]', 1)
     )
     assert planned(loop(12, 2_000), only).done == ()
-    assert planned(loop(12, 2_000), only, Budget(trigger="person")).done != ()
+    assert planned(loop(12, 2_000), only, budget_of(trigger="person")).done != ()
 
 
 def test_rules_see_the_clock_only_through_the_budget() -> None:
     events = loop(8, 4_000)
     early, late = (
-        planned(events, policy("claude-code"), Budget(idle_seconds=seconds))
+        planned(events, policy("claude-code"), budget_of(idle_seconds=seconds))
         for seconds in (3_599.0, 3_600.0)
     )
     assert not early.decides
@@ -167,14 +167,14 @@ def test_rules_see_the_clock_only_through_the_budget() -> None:
         for at in range(8)
         for draft in (assistant(call(f"r{at}", "Read")), result(f"r{at}", words(4_000, at)))
     ]
-    cold = planned(log(user("go"), *named), policy("claude-code"), Budget(idle_seconds=3_600.0))
+    cold = planned(log(user("go"), *named), policy("claude-code"), budget_of(idle_seconds=3_600.0))
     assert [len(done.edits.edits) for done in cold.done] == [3], "the newest five stay"
 
 
 def test_it_warns_and_blocks() -> None:
     def level(used: int) -> str:
         made = plan(
-            project(log(user("x"))), policy("claude-code"), Budget(used=used), skip={"summarize"}
+            project(log(user("x"))), policy("claude-code"), budget_of(used=used), skip={"summarize"}
         )
         return made.level
 
@@ -203,12 +203,12 @@ def test_the_open_tool_loop_asks_the_api_to_drop_what_does_not_verify() -> None:
         )
     ]
     events = log(user("go"), *bound)
-    made = planned(events, rules(), Budget(model="claude-opus-5-1"))
+    made = planned(events, rules(), budget_of(model="claude-opus-5-1"))
     assert made.ask is not None
     assert made.ask.params["thinking"]["block_binding"] == {
         "prefix_mismatch_behavior": "drop_block"
     }
-    free = planned(events, rules(), Budget(model="claude-opus-4-8"))
+    free = planned(events, rules(), budget_of(model="claude-opus-4-8"))
     assert free.ask is None
 
 
@@ -222,7 +222,7 @@ def test_thinking_behind_an_edit_goes_once_its_loop_is_over() -> None:
         )
     ]
     events = log(user("go"), *thought, assistant("done"), user("next"))
-    made = planned(events, rules(), Budget(model="claude-sonnet-5-5-20261101"))
+    made = planned(events, rules(), budget_of(model="claude-sonnet-5-5-20261101"))
     assert [done.rule for done in made.done] == ["clear_results", "bound_thinking"]
     first = made.done[0].edits.edits[0]["first"]
     gone = [entry["first"] for entry in made.done[1].edits.edits]
@@ -255,12 +255,12 @@ def test_a_plan_that_decides_nothing_reads_only_what_is_new(name: str) -> None:
     events = loop(20, 100)
     fold, source = Fold(), Counting(events)
     rules = policy(name)
-    reading, budget = rules.reading(), Budget(used=5_000)
+    reading, budget = rules.reader(), budget_of(used=5_000)
     fold.reach(len(events))
-    plan(View("s", fold, source), rules, budget, reading=reading)
+    plan(View("s", fold, source), rules, budget, reader=reading)
     assert source.loaded == len(events)
     for draft in (assistant("ok"), user("and now?"), assistant("so")):
         events.append(later(events, draft)[-1])
         fold.reach(len(events))
-        assert not plan(View("s", fold, source), rules, budget, reading=reading).decides
+        assert not plan(View("s", fold, source), rules, budget, reader=reading).decides
     assert source.loaded == len(events), "each event was read once"

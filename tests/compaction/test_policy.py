@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from foldlog.projections.compaction import Budget, Policy, PolicyError, policy, presets
+from foldlog.projections.compaction import Policy, PolicyError, policy, presets
 from foldlog.projections.compaction.policy import DEFAULT
 from foldlog.projections.compaction.rules import RULES
-from tests.compaction.run import planned
+from tests.compaction.run import budget_of, planned
 from tests.projections.build import assistant, log, user
 
 PRESETS = {
@@ -150,7 +150,9 @@ def test_what_is_no_policy_at_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(PRESETS))
 @pytest.mark.parametrize("window", [8_000, 32_000, 200_000, 1_000_000])
 def test_no_preset_acts_on_a_little_talk_in_any_window(name: str, window: int) -> None:
-    made = planned(log(user("hello"), assistant("hi"), user("bye")), policy(name), Budget(window))
+    made = planned(
+        log(user("hello"), assistant("hi"), user("bye")), policy(name), budget_of(window=window)
+    )
     assert not made.decides
     assert made.level == "fine"
 
@@ -168,7 +170,7 @@ def test_an_environment_variable_lowers_the_triggers_of_claude_code() -> None:
 
 def trigger_of(found: Policy) -> int:
     rule: Any = next(rule for rule in found.rules if rule.kind == "summarize")
-    budget = Budget(200_000)
+    budget = budget_of(window=200_000)
     return int(rule.trigger.of(budget.room, budget.window))
 
 

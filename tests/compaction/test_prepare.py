@@ -179,7 +179,7 @@ class TestExits:
         ]
 
     def test_what_was_too_long_is_asked_for_in_chunks(self, session: Session) -> None:
-        long = Scripted(SummaryFailed("too_long", "too long"), *["Part of it."] * 8)
+        long = Scripted(SummaryFailed("too_long", "too long"), *["Visible of it."] * 8)
         made = summarizing(exits=["chunked", "digest"], model_calls=12)
         session.prepare(made, summarizer=long, window=12_000)
         (written,) = events(session, "summary.written")

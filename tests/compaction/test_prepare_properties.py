@@ -19,10 +19,11 @@ from foldlog.cli.formats import import_path
 from foldlog.eventstore import Event, EventDraft, EventStore
 from foldlog.eventstore.errors import ContextError
 from foldlog.projections import Session, View, problems, render
-from foldlog.projections.compaction import Budget, SummaryFailed, Window, policy, presets
+from foldlog.projections.compaction import SummaryFailed, Window, policy, presets
 from foldlog.projections.compaction import compact_tool as called
 from foldlog.projections.compaction.prepare import Prepared
 from foldlog.projections.render.api_rules import check
+from tests.compaction.run import budget_of
 from tests.compaction.sessions import sessions
 from tests.compaction.talk import Scripted, work
 from tests.projections.build import call, later, user
@@ -92,7 +93,7 @@ def attempts(session: Session) -> Counter[str]:
 
 
 def window(session: Session, name: str, size: int) -> Window:
-    return policy(name).reading().window(session.view(), Budget(window=size))
+    return policy(name).reader().window(session.view(), budget_of(window=size))
 
 
 def assert_kept(old: Window, new: Window, name: str) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore.events import Event
-from foldlog.projections.compaction import Budget, Plan, Summarize, plan, policy, presets
+from foldlog.projections.compaction import Plan, Summarize, plan, policy, presets
 from foldlog.projections.view.open import project
-from tests.compaction.run import carried_out, planned, window
+from tests.compaction.run import budget_of, carried_out, planned, window
 from tests.compaction.sessions import words
 from tests.projections.build import (
     assistant,
@@ -49,7 +49,7 @@ def turns(number: int, size: int = 400) -> list[Any]:
 
 
 def made(name: str, events: list[Event], **budget: Any) -> Plan:
-    return planned(events, policy(name), Budget(**budget))
+    return planned(events, policy(name), budget_of(**budget))
 
 
 def summary_of(plan: Plan) -> Summarize:
@@ -210,10 +210,10 @@ def test_aider_summarizes_history_over_a_sixteenth_of_the_window(size: int, limi
     rules = policy("aider")
     events = log(*turns(60, 400))
     plan = made("aider", events, window=size)
-    found = window(project(carried_out(events, plan)), rules, Budget(window=size))
+    found = window(project(carried_out(events, plan)), rules, budget_of(window=size))
     kept = sum(found.size_of_step(step) for step in found.steps if not step.stands_in)
     assert kept <= limit / 2 + found.size_of_step(found.steps[-1])
-    assert not planned(log(*turns(2, 40)), rules, Budget(window=size)).decides
+    assert not planned(log(*turns(2, 40)), rules, budget_of(window=size)).decides
 
 
 def test_pi_acts_16_384_tokens_before_the_end() -> None:
@@ -329,7 +329,7 @@ def test_adaptive_carries_an_earlier_summary_on() -> None:
 
 def test_adaptive_truncates_only_when_nothing_else_is_left() -> None:
     events = log(*(d for at in range(30) for d in (user(words(4_000, at)), assistant("ok"))), READY)
-    rules, budget = policy("adaptive"), Budget(window=20_000)
+    rules, budget = policy("adaptive"), budget_of(window=20_000)
     assert made("adaptive", events, window=20_000).summarize
     left = plan(project(events), rules, budget, skip={"summarize"})
     assert [done.rule for done in left.done] == ["truncate"]

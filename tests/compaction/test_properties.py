@@ -18,7 +18,7 @@ from foldlog.projections.view.expand import expansion
 from foldlog.projections.view.open import project
 from foldlog.projections.view.pieces import Preview, Shown, Whole
 from foldlog.projections.view.view import View
-from tests.compaction.run import carried_out, planned, settled, window
+from tests.compaction.run import budget_of, carried_out, planned, settled, window
 from tests.compaction.sessions import sessions
 from tests.projections.build import edit, later
 
@@ -63,7 +63,7 @@ def shown(view: View) -> dict[int, Shown]:
 def test_what_every_policy_promises(
     name: str, trigger: Trigger, events: list[Event], size: int, idle: float | None
 ) -> None:
-    rules, budget = policy(name), Budget(window=size, trigger=trigger, idle_seconds=idle)
+    rules, budget = policy(name), budget_of(window=size, trigger=trigger, idle_seconds=idle)
     after = compacted(events, rules, budget)
     if after is None:
         return
@@ -129,7 +129,7 @@ def assert_expands(events: list[Event], after: list[Event]) -> None:
 def test_no_policy_goes_round_in_circles(name: str, events: list[Event], size: int) -> None:
     rules = policy(name)
     try:
-        settled(events, rules, Budget(window=size))
+        settled(events, rules, budget_of(window=size))
     except ContextError as error:
         if not is_lawful(error, rules):
             raise
@@ -140,7 +140,7 @@ def test_no_policy_goes_round_in_circles(name: str, events: list[Event], size: i
 @given(events=sessions(model="claude-opus-5-1"), size=WINDOWS)
 def test_no_bound_thinking_stays_behind_an_edit(name: str, events: list[Event], size: int) -> None:
     assert BOUND.search("claude-opus-5-1")
-    rules, budget = policy(name), Budget(window=size, model="claude-opus-5-1")
+    rules, budget = policy(name), budget_of(window=size, model="claude-opus-5-1")
     after = compacted(events, rules, budget)
     if after is None or len(after) == len(events):
         return

@@ -11,7 +11,7 @@ from foldlog.eventstore import Event, EventStore
 from foldlog.eventstore.memory import MemoryStore
 from foldlog.eventstore.testing import is_sound, said, talk, versions
 from foldlog.projections import Session
-from foldlog.projections.tokens.counting import Counting
+from foldlog.projections.compaction import Circumstances, ViewReader
 from foldlog.projections.view.address import resolve
 
 
@@ -63,8 +63,8 @@ def test_nobody_is_idle_for_less_than_nothing(store: EventStore) -> None:
     session.user("hello")
     session.assistant("hi", model="claude-sonnet-4-5", usage={"input_tokens": 5})
     earlier = "2026-11-29T00:00:00.000000Z"
-    budget = Counting().budget(session.view(), now=earlier)
-    assert (budget.idle_seconds, budget.cold) == (0, False)
+    budget = ViewReader().budget(session.view(), Circumstances(now=earlier))
+    assert (budget.circumstances.idle_seconds, budget.cold) == (0, False)
     session.prepare(policy="adaptive", now=earlier)
 
 

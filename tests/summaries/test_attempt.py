@@ -43,7 +43,7 @@ def test_an_attempt_is_recorded_before_the_call() -> None:
 
 def test_what_is_accepted_is_recorded_in_its_frame() -> None:
     accepted = tried(Scripted(SummaryReply(GOOD, raw="raw", model="m", prompt="p@1")), Recorder())
-    draft = accepted.written(ASKED)
+    draft = ASKED.accepted(accepted)
     assert draft.type == "summary.written"
     assert draft.data["text"] == f"[Compacted]\n\n{GOOD}"
     told = {"raw": "raw", "model": "m", "prompt": "p@1", "by": "scripted", "attempt": 1}
@@ -53,7 +53,7 @@ def test_what_is_accepted_is_recorded_in_its_frame() -> None:
 def test_the_apis_own_block_is_recorded_as_it_came() -> None:
     block = {"type": "compaction", "content": "S", "signature": "x", "novel": None}
     accepted = Accepted(SummaryReply("S", block=block), 1, "api")
-    draft = accepted.written(ASKED)
+    draft = ASKED.accepted(accepted)
     assert draft.data["content"] == [block]
     assert "text" not in draft.data
 
@@ -127,7 +127,7 @@ def test_requests_of_a_turn_are_bounded_whoever_makes_them() -> None:
     model = Scripted(reply, GOOD, GOOD)
     accepted = tried(model, record, attempts=9, model_calls=4)
     assert [task.requests for task in model.tasks] == [4, 1]
-    record(accepted.written(ASKED))
+    record(ASKED.accepted(accepted))
     refused = reason_of(lambda: tried(model, record, attempts=9, model_calls=4))
     assert refused == "attempts_spent"
 
@@ -150,7 +150,7 @@ def test_the_breaker_stops_all_but_a_person() -> None:
     assert reason_of(lambda: tried(model, record, attempts=None)) == "breaker_open"
     assert model.tasks == []
     accepted = tried(model, record, attempts=None, manual=True)
-    record(accepted.written(ASKED))
+    record(ASKED.accepted(accepted))
     assert tried(model, record, attempts=None).reply.text == GOOD
 
 

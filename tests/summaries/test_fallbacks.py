@@ -6,7 +6,7 @@ import pytest
 
 from foldlog.projections.compaction import CandidateRefused, SummaryFailed
 from foldlog.projections.summaries import ChunkedSummarizer, DigestSummarizer, Summarizer
-from foldlog.projections.summaries.fallbacks import EXITS, Exits
+from foldlog.projections.summaries.fallbacks import EXITS, Fallbacks
 from tests.compaction.talk import Scripted
 
 TOO_LONG = SummaryFailed("too_long", "too long")
@@ -16,7 +16,7 @@ REFUSED = SummaryFailed("hook", "not now")
 
 def asked(first: Summarizer, allowed: tuple[str, ...], failure: Exception) -> list[str]:
     """Who is asked, one after the other, when all of them fail alike."""
-    exits, found = Exits(first, allowed, room=10_000), []
+    exits, found = Fallbacks(first, allowed, room=10_000), []
     for summarizer in exits:
         chunked = isinstance(summarizer, ChunkedSummarizer)
         found.append("chunked" if chunked else summarizer.name)
@@ -49,6 +49,6 @@ def test_the_digest_is_not_asked_twice() -> None:
 
 
 def test_without_a_failure_nobody_else_has_to_be_asked() -> None:
-    exits = Exits(Scripted(), EXITS, room=10_000)
+    exits = Fallbacks(Scripted(), EXITS, room=10_000)
     assert next(iter(exits)).name == "scripted"
     assert exits.failure is None

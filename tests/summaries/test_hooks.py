@@ -11,12 +11,12 @@ import pytest
 
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session, render
-from foldlog.projections.compaction import PolicyError, SummaryFailed
-from foldlog.projections.summaries.hooks import PRINTED, Hooks, Occasion, refuse
+from foldlog.projections.compaction import SummaryFailed
+from foldlog.projections.summaries.hooks import PRINTED, HookEvent, Hooks, refuse
 from tests.compaction.talk import Scripted, work
 
-BEFORE = Occasion("before", "s", "proactive", "adaptive", ((1, 9),))
-AFTER = Occasion("after", "s", "person", "adaptive", ((1, 9),), summary=12)
+BEFORE = HookEvent("before", "s", "proactive", "adaptive", ((1, 9),))
+AFTER = HookEvent("after", "s", "person", "adaptive", ((1, 9),), summary=12)
 
 
 def test_what_hooks_say_is_collected_in_their_order() -> None:
@@ -33,7 +33,7 @@ def test_a_command_reads_what_it_is_told_as_json() -> None:
 
 
 def test_a_hook_that_breaks_is_told_and_does_not_stop_the_compaction() -> None:
-    def broken(told: Occasion) -> str:
+    def broken(told: HookEvent) -> str:
         raise ZeroDivisionError("oops")
 
     said = Hooks(before=("echo no >&2; exit 1", broken, "echo fine")).run(BEFORE)
@@ -105,8 +105,8 @@ def test_a_policy_names_commands() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_with_its_key(data: dict[str, Any], key: str) -> None:
-    with pytest.raises(PolicyError, match=f"mine.toml: {key}: "):
-        Hooks.read(data, "mine.toml")
+    with pytest.raises(ValueError, match=f"{key}: "):
+        Hooks.read(data)
 
 
 POLICY = """

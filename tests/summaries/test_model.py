@@ -226,9 +226,9 @@ class TestInput:
     def test_a_recent_part_is_asked_for_as_such(self) -> None:
         view = view_of(user("one"), assistant("two"), user("three"), assistant("four"))
         asked = Summarize(((3, 4),), "test", "{summary}", prompt="claude-code")
-        assert SummaryTask.asked(view, asked).prompt.name == "claude-code-recent"
+        assert asked.task(view).prompt.name == "claude-code-recent"
         asked = Summarize(((1, 2),), "test", "{summary}", prompt="claude-code")
-        assert SummaryTask.asked(view, asked).prompt.name == "claude-code"
+        assert asked.task(view).prompt.name == "claude-code"
 
     def test_what_stands_before_is_sent_but_not_summarized(self) -> None:
         view = view_of(user("one"), assistant("two"), user("three"), assistant("four"))

@@ -152,8 +152,8 @@ def compact(session: Session, summarizer: Summarizer, prompt_: str, **more: Any)
     )
     known = ledger(session.store.read(session.id, types=TYPES))
     record = lambda draft: session.append(draft)[0]  # noqa: E731
-    accepted = attempt(SummaryTask.asked(view, asked), summarizer, record, known, Limits(turn=3))
-    written = accepted.written(asked)
+    accepted = attempt(asked.task(view), summarizer, record, known, Limits(turn=3))
+    written = asked.accepted(accepted)
     edits = asked.edits(session.version + 1)
     return session.edit("summarize", "test", edits, before=[written])
 

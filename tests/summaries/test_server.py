@@ -51,7 +51,7 @@ def test_it_stands_first_and_is_sent_byte_for_byte() -> None:
     accepted = attempt(
         task, ServerSummarizer("m", client=api.client), Recorder(), Ledger(), Limits()
     )
-    events = [*drafts, accepted.written(ASKED)]
+    events = [*drafts, ASKED.accepted(accepted)]
     hidden = edit(shown(1, len(drafts), "summary", summary=len(events)))
     view = view_of(*events, hidden, user("go on"), assistant("gladly"))
     messages = render(view)["messages"]

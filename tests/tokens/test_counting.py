@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from foldlog.eventstore import EventStore
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections import Session, project
-from foldlog.projections.tokens.counting import Count, Counting, ask_count, count
+from foldlog.projections import Session, View, project
+from foldlog.projections.compaction import Budget, Circumstances, ViewReader
+from foldlog.projections.tokens.counting import Count, ask_count, count
 from foldlog.projections.tokens.estimate import estimate
 from foldlog.projections.tokens.usage import measured
 from tests.projections.build import (
@@ -289,19 +290,23 @@ class TestGrowing:
     )
     def test_any_session(self, steps: list[tuple[str, int]]) -> None:
         with EventStore(":memory:") as store:
-            talk, growing = Talk(store), Counting()
+            talk, growing = Talk(store), ViewReader()
             talk.turn(1)
             for name, n in steps:
                 getattr(talk, name)(n)
                 view = talk.session.view()
-                assert growing.count(view) == count(view) == Counting().count(view)
+                assert growing.count(view) == count(view) == ViewReader().count(view)
 
     @given(logs())
     def test_any_log(self, events: list[Event]) -> None:
-        growing = Counting()
+        growing = ViewReader()
         for until in range(1, len(events) + 1):
             view = project(events, until)
             assert growing.count(view) == count(view)
+
+
+def budget_of(view: View, **known: Any) -> Budget:
+    return ViewReader().budget(view, Circumstances(**known))
 
 
 class TestBudget:
@@ -310,22 +315,22 @@ class TestBudget:
         for session, model in ((parent, "claude-opus-5-5"), (child, "claude-haiku-4-5")):
             session.user("Go.")
             session.assistant("Yes.", id="m", model=model, usage=used(150_000))
-        budgets = [Counting().budget(session.view()) for session in (parent, child)]
+        budgets = [budget_of(session.view()) for session in (parent, child)]
         assert [budget.window for budget in budgets] == [1_000_000, 200_000]
         assert [budget.model for budget in budgets] == ["claude-opus-5-5", "claude-haiku-4-5"]
         assert [budget.used for budget in budgets] == [150_050, 150_050]
 
     def test_the_reserve_is_kept_out_of_the_room(self) -> None:
-        budget = Counting().budget(project(log(user("Go."))), window=100_000, reserve=16_000)
+        budget = budget_of(project(log(user("Go."))), window=100_000, reserve=16_000)
         assert budget.room == 84_000
 
     def test_it_tells_how_long_the_session_was_idle(self) -> None:
         view = project(log(user("Go."), said("A", usage=used())))
         later = "2026-11-29T12:10:02.000000Z"
-        assert Counting().budget(view, now=later).idle_seconds == 600
-        assert Counting().budget(view, now=later).cold
-        assert not Counting().budget(view, now=later, cache_ttl=3_600).cold
-        assert Counting().budget(view).idle_seconds is None
+        assert budget_of(view, now=later).circumstances.idle_seconds == 600
+        assert budget_of(view, now=later).cold
+        assert not budget_of(view, now=later, cache_ttl=3_600).cold
+        assert budget_of(view).circumstances.idle_seconds is None
 
 
 class TestApi:
@@ -344,7 +349,7 @@ class TestApi:
         self, api: Server, store: EventStore
     ) -> None:
         api.script(*[reply("Let me see.", calls("bash", command="ls"))] * 12)
-        client, session, counting = api.client(), Session(store, "s"), Counting()
+        client, session, counting = api.client(), Session(store, "s"), ViewReader()
         session.system("Be brief.")
         session.user("Begin.")
         errors = []

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session
-from foldlog.projections.compaction import Budget, Reading
-from foldlog.projections.tokens.prices import EditPrice, Prices, cost, edit_price, prices
+from foldlog.projections.compaction import Budget, EditPrice, ViewReader, edit_price
+from foldlog.projections.tokens.prices import Prices, cost, prices
+from tests.compaction.run import budget_of
 from tests.projections.build import shown
 from tests.server import Server, call, reply
 from tests.server.fixtures import api as api
@@ -150,14 +151,14 @@ def cleared(session: Session, keep: int, text: str = "[cleared]") -> list[dict[s
 
 class TestOfAnEdit:
     def priced(self, session: Session, keep: int, **known: Any) -> EditPrice:
-        view, reading = session.view(), Reading()
-        window = reading.window(view, Budget(model=MODEL, **known))
+        view, reading = session.view(), ViewReader()
+        window = reading.window(view, budget_of(model=MODEL, **known))
         session.edit("test", "because", cleared(session, keep))
         return edit_price(window, reading.edited(window, session.view()))
 
     def test_the_tokens_behind_begin_at_the_first_change(self, store: EventStore) -> None:
         session = worked(store, 10)
-        whole = Reading().window(session.view(), Budget()).tokens
+        whole = ViewReader().window(session.view(), Budget()).tokens
         price = self.priced(session, keep=4)
         assert price.removed == pytest.approx(whole * 0.6, rel=0.1)
         assert price.behind == pytest.approx(whole * 0.4, rel=0.15)
@@ -166,7 +167,7 @@ class TestOfAnEdit:
         session = worked(store, 40, words=40)
         self.priced(session, keep=8)
         price = self.priced(session, keep=4)
-        assert 0 < price.behind < 0.6 * Reading().window(session.view(), Budget()).tokens
+        assert 0 < price.behind < 0.6 * ViewReader().window(session.view(), Budget()).tokens
 
     def test_it_knows_the_model_and_the_cache(self, store: EventStore) -> None:
         price = self.priced(worked(store, 5), keep=1)

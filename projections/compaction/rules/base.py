@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeVar
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Decision, Edits, Entry, File, filled
 from foldlog.projections.compaction.policy_fields import readers_of
-from foldlog.projections.compaction.visible import Part
+from foldlog.projections.compaction.visible import Visible
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.registry import Registry
 from foldlog.projections.view.lineage import Range
@@ -114,19 +114,19 @@ class Changes:
         """The size that the window would have."""
         return self._window.size - self.freed
 
-    def clear(self, part: Part, text: str) -> Part:
+    def clear(self, part: Visible, text: str) -> Visible:
         """A placeholder instead of a result, with the words of ``placeholder``."""
         path, files = self._window.saved(part)
         words = placeholder(self._window, part, path)
         return self.show(part, Cleared(filled(text, words)), files)
 
-    def preview(self, part: Part, chars: int, before: str, after: str) -> Part:
+    def preview(self, part: Visible, chars: int, before: str, after: str) -> Visible:
         """The first characters of a result, ``{path}`` in the texts around it."""
         path, files = self._window.saved(part)
         words = {"path": path}
         return self.show(part, Preview(chars, filled(before, words), filled(after, words)), files)
 
-    def show(self, part: Part, shown: Shown, files: Iterable[File] = ()) -> Part:
+    def show(self, part: Visible, shown: Shown, files: Iterable[File] = ()) -> Visible:
         """Show one event differently, if that makes it smaller; gives what is seen then."""
         new = part.shown_as(shown)
         saved = self._window.size_of(part) - self._window.size_of(new)
@@ -150,7 +150,7 @@ def entries(ranges: Iterable[Range], shown: Shown) -> tuple[Entry, ...]:
     return tuple({"first": first, "last": last, **shown.to_json()} for first, last in ranges)
 
 
-def placeholder(window: Window, part: Part, path: str) -> dict[str, str]:
+def placeholder(window: Window, part: Visible, path: str) -> dict[str, str]:
     """What a placeholder can say: ``path``, ``source``, ``tool``, ``receipt`` and ``position``.
 
     The position is that of the message among those that are visible, from 1.

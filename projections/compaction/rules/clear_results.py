@@ -11,7 +11,7 @@ from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
 from foldlog.projections.compaction.rules.base import Changes, Rule, over, reached, register_rule
 from foldlog.projections.compaction.sizes import dumped
-from foldlog.projections.compaction.visible import Part
+from foldlog.projections.compaction.visible import Visible
 from foldlog.projections.compaction.window import Window
 
 CLEARED = "[Earlier tool result cleared; in full at {path}]"
@@ -91,7 +91,7 @@ class ClearResults(Rule):
 
     def _reason(self, window: Window) -> str | None:
         """Which trigger is reached, for a person to read."""
-        idle = window.budget.idle_seconds or 0.0
+        idle = window.budget.circumstances.idle_seconds or 0.0
         if self.trigger is not None and over(window, self.trigger):
             return f"{window.size} {window.unit.name}, {window.amount(self.trigger)} are allowed"
         if self.count is not None and window.live(self.tools, self.exclude) > self.count:
@@ -103,7 +103,7 @@ class ClearResults(Rule):
         named = (self.trigger, self.count, self.idle, self.cold or None)
         return "old results" if named == (None,) * 4 or window.budget.forced else None
 
-    def _candidates(self, window: Window) -> Iterator[Part]:
+    def _candidates(self, window: Window) -> Iterator[Visible]:
         """The results that may go, the oldest first."""
         pool = [part for part in window.results if self._is_meant(window, part)]
         if self.keep_among == "read":
@@ -114,11 +114,11 @@ class ClearResults(Rule):
             if live and not stays and window.seen(part) and window.may_change(part):
                 yield part
 
-    def _is_meant(self, window: Window, part: Part) -> bool:
+    def _is_meant(self, window: Window, part: Visible) -> bool:
         tools = window.tools(part)
         return (not self.tools or bool(tools & set(self.tools))) and not tools & set(self.exclude)
 
-    def _old(self, window: Window, pool: list[Part]) -> list[Part]:
+    def _old(self, window: Window, pool: list[Visible]) -> list[Visible]:
         """Those that no newest turns, exchanges or size protect."""
         answered = [step for step in window.steps if any(part.is_result for part in step.parts)]
         newest = answered[-self.keep_exchanges :] if self.keep_exchanges else []
@@ -126,7 +126,7 @@ class ClearResults(Rule):
         old = [p for p in pool if p not in fresh and window.age(p) >= self.keep_turns]
         if self.protect is None:
             return old
-        left, young = window.amount(self.protect), set[Part]()
+        left, young = window.amount(self.protect), set[Visible]()
         for part in reversed(window.results):
             left -= window.size_of(part)
             if left < 0:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from foldlog.projections.compaction.decision import Ask
+from foldlog.projections.compaction.decision import ApiRequestExtras
 from foldlog.projections.compaction.rules.base import Rule, register_rule
 from foldlog.projections.compaction.window import Window
 
@@ -34,8 +34,10 @@ class ServerEdits(Rule):
     request: Mapping[str, Any]
     betas: tuple[str, ...] = ()
 
-    def decide(self, window: Window) -> Ask:
-        return Ask({key: scaled(value, window) for key, value in self.request.items()}, self.betas)
+    def decide(self, window: Window) -> ApiRequestExtras:
+        return ApiRequestExtras(
+            {key: scaled(value, window) for key, value in self.request.items()}, self.betas
+        )
 
     def problems(self) -> Iterator[tuple[str, str]]:
         yield from Rule.problems(self)

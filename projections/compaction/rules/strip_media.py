@@ -9,7 +9,7 @@ from typing import ClassVar
 from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Edits
 from foldlog.projections.compaction.rules.base import Changes, Rule, over, register_rule
-from foldlog.projections.compaction.visible import Part, inner_blocks
+from foldlog.projections.compaction.visible import Visible, inner_blocks
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.view.pieces import Without
 from foldlog.projections.wire.blocks import MEDIA, kind
@@ -48,6 +48,6 @@ class StripMedia(Rule):
             yield "keep", "must not be negative"
 
 
-def _without_media(part: Part) -> Without:
+def _without_media(part: Visible) -> Without:
     kinds = tuple(sorted({kind(b) for b in inner_blocks(part.item)} & MEDIA))
     return Without(kinds, f"[{' or '.join(reversed(kinds))}]")

@@ -120,7 +120,7 @@ class SummarizeHistory(Rule):
             label=self.label,
             prompt=self.prompt,
             sections=self.sections,
-            instructions=budget.instructions,
+            instructions=budget.circumstances.instructions,
             previous=_previous(steps),
             max_tokens=self.max_tokens.of(budget.room, budget.window),
             attempts=self.attempts,
@@ -161,10 +161,10 @@ class SummarizeHistory(Rule):
 
     def _counted(self, window: Window) -> str | None:
         """The reason, where it is not the size of the whole."""
-        if self.events is not None and window.tally.parts > self.events:
-            return f"{window.tally.parts} events, {self.events} are allowed"
-        if self.turns is not None and window.tally.turns > self.turns:
-            return f"{window.tally.turns} turns, {self.turns} are allowed"
+        if self.events is not None and window.totals.parts > self.events:
+            return f"{window.totals.parts} events, {self.events} are allowed"
+        if self.turns is not None and window.totals.turns > self.turns:
+            return f"{window.totals.turns} turns, {self.turns} are allowed"
         if self.history is not None and window.size > window.amount(self.history):
             history = sum(map(window.size_of, window.parts))
             if history > window.amount(self.history):
@@ -173,12 +173,12 @@ class SummarizeHistory(Rule):
 
     def _covered(self, window: Window) -> tuple[Step, ...]:
         """The steps that the summary is to stand for."""
-        if window.budget.asked is not None:
-            steps = _asked(window.steps, *window.budget.asked)
+        if window.budget.circumstances.asked is not None:
+            steps = _asked(window.steps, *window.budget.circumstances.asked)
         else:
             steps = window.steps[reach(window.steps, self.keep_first) : self._tail(window)]
         kept = self._verbatim(window, steps)
-        unseen = self.whole or window.budget.asked is not None
+        unseen = self.whole or window.budget.circumstances.asked is not None
         return tuple(s for s in steps if s not in kept and window.may_hide(s, unseen=unseen))
 
     def _tail(self, window: Window) -> int:

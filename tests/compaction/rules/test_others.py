@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from foldlog.projections.compaction import Allowance, Ask, PolicyError, Restore, Summarize
+from foldlog.projections.compaction import (
+    Allowance,
+    ApiRequestExtras,
+    PolicyError,
+    Restore,
+    Summarize,
+)
 from tests.compaction.run import edits, rule, seen_by
 from tests.projections.build import (
     assistant,
@@ -100,13 +106,13 @@ CLEARING = {
 def test_the_api_is_asked_to_do_it() -> None:
     rules = rule("server_edits", request={"context_management": CLEARING}, betas=["b"])
     decided = rules.decide(seen_by(TALK))
-    assert decided == Ask({"context_management": CLEARING}, ("b",))
+    assert decided == ApiRequestExtras({"context_management": CLEARING}, ("b",))
 
 
 def test_in_a_small_window_the_apis_triggers_are_lowered() -> None:
     rules = rule("server_edits", request={"context_management": CLEARING})
     decided = rules.decide(seen_by(TALK, window=8_000))
-    assert isinstance(decided, Ask)
+    assert isinstance(decided, ApiRequestExtras)
     (clearing,) = decided.params["context_management"]["edits"]
     assert clearing["trigger"]["value"] == 4_500
     assert clearing["keep"]["value"] == 3

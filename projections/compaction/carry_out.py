@@ -1,0 +1,317 @@
+"""Carrying out a plan: files, receipt, attempts at a summary, one append; or a way out.
+
+    plan → files → receipt → attempts at a summary → candidate, judged once → one append → view
+
+Summaries are asked for in attempts that are recorded first, and what was decided is recorded
+together. Where something fails, the view stays as it was; the log says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from foldlog.eventstore.errors import ContextError, VersionConflict
+from foldlog.eventstore.events import Event, EventDraft
+from foldlog.projections.compaction.decision import DIGEST, Summarize, filled
+from foldlog.projections.compaction.errors import CandidateRefused
+from foldlog.projections.compaction.materialize import write
+from foldlog.projections.compaction.plan import Plan, plan
+from foldlog.projections.compaction.policy import Policy
+from foldlog.projections.compaction.restore import restored
+from foldlog.projections.installation import installation
+from foldlog.projections.summaries import (
+    Accepted,
+    DigestSummarizer,
+    Limits,
+    Summarizer,
+    SummaryFailed,
+    attempt,
+    ledger,
+)
+from foldlog.projections.summaries.fallbacks import Fallbacks
+from foldlog.projections.summaries.hooks import HookEvent, HookOutput, Hooks
+from foldlog.projections.summaries.ledger import TYPES
+from foldlog.projections.tasks.board import Board
+from foldlog.projections.tasks.task_board import TaskBoard
+from foldlog.projections.view.view import View
+
+if TYPE_CHECKING:
+    from foldlog.projections.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What became of a view that was prepared.
+
+    Attributes:
+        view: The view to send.
+        plan: What was decided about the view before it.
+        recorded: The events of the append that changed it; none where nothing was changed.
+        refusal: Why it stayed as it was though the plan decided something; it fits all the same.
+    """
+
+    view: View
+    plan: Plan
+    recorded: tuple[Event, ...] = ()
+    refusal: ContextError | None = None
+
+    @property
+    def edits(self) -> tuple[Event, ...]:
+        """The ``view.edited`` events among them."""
+        return tuple(event for event in self.recorded if event.type == "view.edited")
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the policy has a host print about it, a line each; for people, not for the model."""
+        words = self.plan.policy.settings.notices or {}
+        path = self.plan.transcript if words and self.recorded else None
+        summarized = any(event.type == "summary.written" for event in self.recorded)
+        said: list[str] = [self.plan.before.budget.trigger] if summarized else []
+        said += ["saved"] if path else []
+        return tuple(filled(words[name], {"path": path or ""}) for name in said if name in words)
+
+
+@dataclass(slots=True)
+class CarryOut:
+    """Carries out plans for the views of one session.
+
+    Attributes:
+        session: The session.
+        policy: The policy that the plans are by.
+        summarizer: Who is asked for summaries first.
+        hooks: What runs before and after a summary.
+    """
+
+    session: Session
+    policy: Policy
+    summarizer: Summarizer
+    hooks: Hooks = field(default_factory=Hooks)
+
+    def done(self, made: Plan) -> Prepared:
+        """Record what a plan decides.
+
+        Raises:
+            ContextError: It cannot be done and the view does not fit, or somebody waits for it. The
+                view is as it was.
+            VersionConflict: Another program appended.
+        """
+        if not made.decides:
+            return self._nothing(made)
+        made = made.moved(write(made.files))
+        try:
+            if made.summarize is None:
+                return self._shown(made)
+            return self._summarized(made, made.summarize)
+        except ContextError as failure:
+            return self._fallback(made, failure)
+
+    def _shown(self, made: Plan) -> Prepared:
+        """Record a plan that needs no summary."""
+        drafts = made.drafts()
+        try:
+            made.judged(drafts)
+        except CandidateRefused as refusal:
+            self._record_refusal(made, refusal)
+            raise
+        drafts = [drafts[0], *self._policy_set(), *drafts[1:]]
+        return self._appended(made, drafts)
+
+    def _summarized(self, made: Plan, asked: Summarize) -> Prepared:
+        """Record a plan with the first summary that is accepted and leads to a view that is."""
+        self.session.append(made.receipt(), *self._policy_set())
+        if asked.text is not None:
+            return self._host_summary(made, asked, asked.text)
+        said = self._before(made, asked)
+        first = DigestSummarizer() if asked.prompt == DIGEST else self.summarizer
+        fallbacks = Fallbacks(first, self.policy.settings.exits, made.before.budget.room)
+        for summarizer in fallbacks:
+            try:
+                accepted = self._accepted(made, asked, summarizer, said)
+            except SummaryFailed as failure:
+                fallbacks.failure = failure
+                continue
+            try:
+                return self._recorded(made, asked, accepted)
+            except CandidateRefused as refusal:
+                self.session.append(accepted.failed("candidate", str(refusal)))
+                fallbacks.failure = refusal
+            except VersionConflict as conflict:
+                self._record_conflict(accepted.failed("conflict", str(conflict)))
+                raise
+        assert fallbacks.failure is not None
+        raise fallbacks.failure
+
+    def _host_summary(self, made: Plan, asked: Summarize, text: str) -> Prepared:
+        """Record a summary that the host keeps up to date; no model is asked."""
+        try:
+            return self._with(made, asked.written(text, by="host"))
+        except CandidateRefused as refusal:
+            self._record_refusal(made, refusal)
+            raise
+
+    def _accepted(
+        self, made: Plan, asked: Summarize, summarizer: Summarizer, said: HookOutput
+    ) -> Accepted:
+        task = asked.task(made.after.view, said.texts)
+        known = ledger(self.session.store.read(self.session.id, types=TYPES))
+        return attempt(task, summarizer, self._record, known, self._limits(made, asked))
+
+    def _limits(self, made: Plan, asked: Summarize) -> Limits:
+        settings, trigger = self.policy.settings, made.before.budget.trigger
+        return Limits(
+            attempts=asked.attempts,
+            model_calls=settings.model_calls,
+            breaker=settings.breaker,
+            turn=self._turn(made),
+            manual=trigger == "person",
+            trigger=trigger,
+        )
+
+    def _turn(self, made: Plan) -> int:
+        """Return since when attempts are counted: what a person said last, or the summary since.
+
+        An agent may work for days on one thing that it was told; it has to be compacted as often as
+        it takes. A policy that counts by turns means just that.
+        """
+        spoken = made.before.totals.spoken or 0
+        if self.policy.settings.attempts_in == "turn":
+            return spoken
+        store, id = self.session.store, self.session.id
+        written = [e.version for e in store.read(id, after=spoken, types=("summary.written",))]
+        return max([spoken, *written])
+
+    def _recorded(self, made: Plan, asked: Summarize, accepted: Accepted) -> Prepared:
+        done = self._with(made, asked.accepted(accepted))
+        written = next(e.version for e in done.recorded if e.type == "summary.written")
+        said = self.hooks.run(self._hook_event("after", made, asked, written))
+        if said.texts:
+            self.session.append(*said.attachments())
+        return replace(done, view=self.session.view())
+
+    def _with(self, made: Plan, written: EventDraft) -> Prepared:
+        """Record a plan with its summary and what comes back after it."""
+        view = self._now()
+        drafts = made.summarized(view, written)
+        if made.restore is not None:
+            drafts += restored(view.then(drafts), made.restore, self._board)
+        made.judged(drafts, view)
+        return self._appended(made, drafts)
+
+    # -- the ways out ------------------------------------------------------------------------
+
+    def _fallback(self, made: Plan, failure: ContextError) -> Prepared:
+        """Do without a summary, or leave the view as it was if it fits; else raise the failure."""
+        if made.summarize is not None and "tail" in self.policy.settings.exits:
+            shorter = self._without_summary(made)
+            if shorter is not None:
+                return shorter
+        window, trigger = made.before, made.before.budget.trigger
+        if trigger in ("person", "reactive") or window.tokens > window.budget.room:
+            raise failure
+        return Prepared(self.session.view(), made, refusal=failure)
+
+    def _without_summary(self, made: Plan) -> Prepared | None:
+        """Do what the policy would do if there were no summaries."""
+        view = self._now()
+        skip = {"summarize"} if made.summarize and made.summarize.text is None else {"memory"}
+        other = plan(view, self.policy, made.before.budget, skip=skip)
+        if not other.decides:
+            return None
+        try:
+            return self.done(other) if other.summarize else self._shown(other)
+        except ContextError:
+            return None
+
+    def _nothing(self, made: Plan) -> Prepared:
+        """Leave a view as it is: right where it fits, an error where it does not."""
+        window, budget = made.before, made.before.budget
+        if budget.trigger == "person":
+            return Prepared(window.view, made)
+        acts = any(budget.trigger in rule.on for rule in self.policy.rules)
+        if budget.trigger == "reactive" or (
+            made.ask is None and acts and (window.tokens > budget.room or made.level == "block")
+        ):
+            raise ContextError(
+                f"the request takes {window.tokens:,} tokens, {budget.room:,} are free, and"
+                f" {self.policy.name} finds nothing to leave out. Narrow the output of the newest"
+                " tool calls, compact by hand, or use a model with a larger window."
+            )
+        return Prepared(window.view, made)
+
+    # -- the log -----------------------------------------------------------------------------
+
+    def _record(self, draft: EventDraft) -> Event:
+        return self.session.append(draft)[-1]
+
+    def _appended(self, made: Plan, drafts: Sequence[EventDraft]) -> Prepared:
+        recorded = self.session.append(*drafts)
+        return Prepared(self.session.view(), made, tuple(recorded))
+
+    def _now(self) -> View:
+        """Return the view as it is; the next append still expects the version known before."""
+        known = self.session.version
+        view = self.session.view()
+        self.session.version = known
+        return view
+
+    def _policy_set(self) -> Iterator[EventDraft]:
+        """Return the policy, where the log has another one."""
+        draft = self.policy.recorded()
+        known = list(self._events("policy.set"))[-1:]
+        if self.policy.powers():
+            draft = installation().sealed(self.session.id, draft)
+            known = [event for event in known if installation().recorded(event)]
+        if not known or known[0].data != draft.data:
+            yield draft
+
+    def _record_refusal(self, made: Plan, refusal: CandidateRefused) -> None:
+        """Record that a candidate was refused: once in a turn for each reason."""
+        spoken = made.before.totals.spoken or 0
+        known = self._events("view.refused", after=spoken)
+        if any(event.data.get("why") == refusal.why for event in known):
+            return
+        data = {
+            "policy": self.policy.name,
+            "trigger": made.before.budget.trigger,
+            "rules": [step.rule for step in made.done],
+            "why": refusal.why,
+            "problem": str(refusal),
+        }
+        self.session.append(EventDraft("view.refused", data))
+
+    def _record_conflict(self, failed: EventDraft) -> None:
+        """Record the end of an attempt after what another program appended during it."""
+        self.session.store.append(self.session.id, [failed])
+
+    def _board(self, name: str) -> Board:
+        return TaskBoard(self.session.store, name).board()
+
+    def _events(self, *types: str, after: int = 0) -> Iterator[Event]:
+        return self.session.store.read(self.session.id, after=after, types=types)
+
+    # -- hooks -------------------------------------------------------------------------------
+
+    def _before(self, made: Plan, asked: Summarize) -> HookOutput:
+        """Return what the hooks before a summary print.
+
+        Raises:
+            SummaryFailed: ``hook``: one of them refuses.
+        """
+        try:
+            return self.hooks.run(self._hook_event("before", made, asked))
+        except SummaryFailed as refusal:
+            data = {"by": self.summarizer.name, "reason": "hook", "problem": refusal.problem}
+            self.session.append(EventDraft("summary.failed", data))
+            raise
+
+    def _hook_event(
+        self,
+        phase: Literal["before", "after"],
+        made: Plan,
+        asked: Summarize,
+        summary: int | None = None,
+    ) -> HookEvent:
+        trigger = made.before.budget.trigger
+        return HookEvent(phase, self.session.id, trigger, self.policy.name, asked.ranges, summary)
