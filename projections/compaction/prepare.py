@@ -19,6 +19,7 @@ from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction import compact_tool
 from foldlog.projections.compaction.budget import Circumstances, Given
 from foldlog.projections.compaction.carry_out import CarryOut, Prepared
+from foldlog.projections.compaction.errors import ForeignPolicy
 from foldlog.projections.compaction.plan import Plan, plan
 from foldlog.projections.compaction.policy import DEFAULT, Policy, presets
 from foldlog.projections.compaction.policy import policy as named_policy

@@ -8,7 +8,7 @@ counting needs (``UsageTally``) and what rules look at (``Window``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -158,15 +158,21 @@ def _visible(
         alone = tokens if len(tokens) == 1 else [None]
         for nth, item in _numbered(seen.items):
             own = ((item.version, item.version),) if spans is None or mark is None else spans[mark]
-            old = known.get((item.version, nth, item.kind))
+            old = known.get((item.version, nth, item.kind)) if known else None
             if old is not None and old.shown == seen.shown and old.spans == own:
                 yield old
             else:
                 yield Visible(item, seen.shown, own, nth, tokens=alone[0])
 
 
-def _numbered(items: Iterable[Item]) -> Iterator[tuple[int, Item]]:
+def _numbered(items: Sequence[Item]) -> Iterable[tuple[int, Item]]:
     """Return items, the results of one version merged, each with its number in its version."""
+    if len(items) <= 1:  # as most events have it, and there are many
+        return enumerate(items)
+    return _grouped(items)
+
+
+def _grouped(items: Sequence[Item]) -> Iterator[tuple[int, Item]]:
     for _, own in groupby(items, key=lambda item: item.version):
         yield from enumerate(merged(own))
 
