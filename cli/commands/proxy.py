@@ -57,6 +57,9 @@ class Address(click.ParamType[str]):
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--remote", is_flag=True, help="Let other machines in, if --host does.")
 @click.option("--policy", metavar="NAME", help="Send the views of this policy; without, observe.")
+@click.option(
+    "--window", type=click.IntRange(min=1), metavar="N", help="The model's window in tokens."
+)
 @click.option("--session", metavar="S", help="Record everything in this session.")
 @click.option("--title", metavar="T", help="The title of sessions that begin here.")
 @click.pass_obj
@@ -67,6 +70,7 @@ def proxy_command(
     host: str,
     remote: bool,
     policy: str | None,
+    window: int | None,
     session: str | None,
     title: str | None,
 ) -> None:
@@ -101,7 +105,8 @@ def proxy_command(
         if session is not None:
             with suppress(SessionNotFound):  # otherwise it begins here
                 session = store.find_session(session)
-        recorder = Recorder(store, session=session, title=title, policy=policy, tell=note)
+        known = {} if window is None else {"window": window}
+        recorder = Recorder(store, session=session, title=title, policy=policy, tell=note, **known)
 
         def ready(address: str) -> None:
             mode = "observing" if policy is None else f"sending the views of policy {policy}"

@@ -10,6 +10,7 @@ from foldlog.eventstore.codec import dumps, loads
 TYPES = {
     400: "invalid_request_error",
     403: "permission_error",
+    408: "timeout_error",
     413: "request_too_large",
 }
 """The API's name for what a status means; ``api_error`` for the others."""

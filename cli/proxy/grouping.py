@@ -13,7 +13,7 @@ that it goes on from; what was said up to there is known by that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -94,7 +94,7 @@ class Conversations:
 
     def __init__(self) -> None:
         self._sessions: dict[bytes, str] = {}
-        self._answered: set[bytes] = set()
+        self._answered: dict[bytes, str] = {}
         self._replies: dict[str, bytes] = {}
 
     def transcript(
@@ -135,9 +135,15 @@ class Conversations:
         """A list of messages was answered in a session."""
         after = chain([{**reply, "role": "assistant"}], transcript.last)
         if after:
-            self._answered.add(transcript.last)
+            self._answered[transcript.last] = session
             self._sessions[after[-1]] = session
             self._replies[str(reply.get("id"))] = after[-1]
+
+    def forget(self, sessions: Set[str]) -> None:
+        """Let go of what was said in these sessions."""
+        for known in (self._sessions, self._answered):
+            for digest in [digest for digest, session in known.items() if session in sessions]:
+                del known[digest]
 
     def remember(self, session: str, messages: Iterable[Mapping[str, Any]]) -> None:
         """Remember what was said in a session, as far as nobody else said the same."""

@@ -6,9 +6,11 @@ writer anyway; with one thread the next request of a session never overtakes the
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 from foldlog.cli.proxy.bodies import json_object
 from foldlog.cli.proxy.grouping import (
@@ -40,6 +42,9 @@ ATTEMPT = "x-stainless-retry-count"
 TRIES = 10
 """How often a request is begun while another program, a second proxy perhaps, appends to its
 session each time."""
+
+IDLE = 1_800.0
+"""Seconds after which a session that is not heard of leaves memory; the store still has it."""
 
 RECALLED = 20
 """How many sessions with the same beginning are looked through for one that a list goes on from."""
@@ -77,6 +82,8 @@ class Recorder:
         self._policy = policy
         self._more = more
         self._recordings: dict[str, Recording] = {}
+        self._heard: dict[str, float] = {}
+        self._tickets: WeakSet[Ticket] = WeakSet()
         self._thread = ThreadPoolExecutor(1, "recording")
 
     def soon(self, work: Callable[[], T]) -> Future[T]:
@@ -114,6 +121,21 @@ class Recorder:
         if transcript is not None:
             self.conversations.sent(transcript, destination.session)
         return Ticket(self, destination.session, transcript, outgoing, secrets(headers, path))
+
+    def forget(self, idle: float = IDLE) -> None:
+        """Let go of sessions that were not heard of for so many seconds and wait for no reply."""
+        now, waiting = time.monotonic(), {ticket.session for ticket in self._tickets}
+        gone = {session for session, heard in self._heard.items() if now - heard >= idle} - waiting
+        for session in gone:
+            self._recordings.pop(session, None)
+            del self._heard[session]
+        if gone:
+            self.conversations.forget(gone)
+
+    def opened(self, ticket: Ticket) -> None:
+        """Take up a request that is on its way."""
+        self._tickets.add(ticket)
+        self._heard[ticket.session] = time.monotonic()
 
     def _begun(
         self, destination: Destination, body: Body, betas: frozenset[str], attempt: int
@@ -159,6 +181,7 @@ class Recorder:
         )
         for _, session in zip(range(RECALLED), known, strict=False):
             if session not in self._recordings:
+                self._heard.setdefault(session, time.monotonic())
                 self.conversations.remember(session, self._messages(session))
 
     def _messages(self, session: str) -> list[dict[str, Any]]:
@@ -220,6 +243,7 @@ class Ticket:
         self._recorder = recorder
         self._transcript = transcript
         self._outgoing = outgoing
+        recorder.opened(self)
 
     @property
     def managed(self) -> Body | None:

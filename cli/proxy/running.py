@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from aiohttp import web
 
@@ -36,6 +39,16 @@ async def serve(proxy: Proxy, host: str, port: int, ready: Callable[[str], None]
         return await stopped
 
 
+EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""Why a connection cannot be accepted: the machine, or this process, has no room for it."""
+
+AGAIN = 60.0
+"""Seconds without such an error after which the next one is reported again."""
+
+SWEEPS = 4
+"""How often connections are looked at in the time that one may be quiet."""
+
+
 @asynccontextmanager
 async def listening(proxy: Proxy, host: str, port: int) -> AsyncIterator[str]:
     """The address where requests are taken, for as long as the block runs.
@@ -46,15 +59,50 @@ async def listening(proxy: Proxy, host: str, port: int) -> AsyncIterator[str]:
         OSError: The port cannot be listened on.
     """
     runner = proxy.runner()
+    asyncio.get_running_loop().set_exception_handler(_Exhaustion(proxy.recorder.tell))
     await proxy.upstream.open()
+    sweeping = None
     try:
         await runner.setup()
         await web.TCPSite(runner, host, port).start()
+        sweeping = asyncio.create_task(_sweep(proxy, runner))
         yield _address(runner)
     finally:
+        if sweeping is not None:
+            sweeping.cancel()
         await runner.cleanup()
         await proxy.upstream.close()
         await asyncio.to_thread(proxy.recorder.close)
+
+
+async def _sweep(proxy: Proxy, runner: web.AppRunner) -> None:
+    """Close quiet connections and forget idle sessions, again and again."""
+    while True:
+        await asyncio.sleep(proxy.quiet / SWEEPS)
+        if runner.server is not None:
+            connections = runner.server.connections
+            proxy.close_quiet(connections, asyncio.get_running_loop().time())
+        proxy.recorder.soon(proxy.recorder.forget)
+
+
+class _Exhaustion:
+    """Reports once that no more connections can be accepted; asyncio tries again each second."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._last = -AGAIN
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and error.errno in EXHAUSTED):
+            loop.default_exception_handler(context)
+            return
+        if loop.time() - self._last >= AGAIN:
+            self._tell(
+                f"New connections wait: {os.strerror(error.errno or 0)}. Requests that are open go"
+                " on. Close some clients, or raise the limit (ulimit -n)."
+            )
+        self._last = loop.time()
 
 
 def _signals() -> asyncio.Future[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +42,10 @@ lost one asks again."""
 
 GONE = "the client went away"
 
+QUIET = 300.0
+"""Seconds after which a connection is closed that sends no request, or stops in the middle of one.
+A reply may take as long as it takes."""
+
 
 @dataclass(frozen=True)
 class Sent:
@@ -57,12 +61,23 @@ class Proxy:
 
     Args:
         remote: Whether others than programs of this machine may use it.
+        quiet: See ``QUIET``.
     """
 
-    def __init__(self, upstream: Upstream, recorder: Recorder, *, remote: bool = False) -> None:
+    def __init__(
+        self,
+        upstream: Upstream,
+        recorder: Recorder,
+        *,
+        remote: bool = False,
+        quiet: float = QUIET,
+    ) -> None:
         self.upstream = upstream
         self.recorder = recorder
         self.remote = remote
+        self.quiet = quiet
+        self._busy: set[object] = set()
+        self._active: dict[object, float] = {}
 
     def runner(self) -> web.AppRunner:
         """What serves it."""
@@ -81,7 +96,24 @@ class Proxy:
             shutdown_timeout=PATIENCE,
         )
 
+    def close_quiet(self, connections: Sequence[web.RequestHandler], now: float) -> None:
+        """Close connections that were quiet for too long: idle ones, and half a request."""
+        self._active = {one: self._active.get(one, now) for one in connections}
+        for connection in connections:
+            quiet = now - self._active[connection]
+            if connection not in self._busy and quiet >= self.quiet:
+                connection.force_close()
+
     async def handle(self, request: web.Request) -> web.StreamResponse:
+        connection, loop = request.protocol, asyncio.get_running_loop()
+        self._busy.add(connection)
+        try:
+            return await self._handled(request)
+        finally:
+            self._busy.discard(connection)
+            self._active[connection] = loop.time()
+
+    async def _handled(self, request: web.Request) -> web.StreamResponse:
         problem = guard.refusal(request.headers, remote=self.remote)
         if problem is not None:
             return _error(403, f"not let in: {problem}.")
@@ -106,7 +138,10 @@ class Proxy:
     # -- messages ----------------------------------------------------------------------------
 
     async def _message(self, request: web.Request) -> web.StreamResponse:
-        raw = await request.read()
+        try:
+            raw = await self._body(request)
+        except TimeoutError:
+            return _error(408, f"nothing of the request came for {self.quiet:g} seconds.")
         headers = to_upstream(request.headers.items())
         headers = changed(headers, "accept-encoding", accepted)
         body = self._read(raw, request.headers.get("Content-Encoding"))
@@ -120,6 +155,18 @@ class Proxy:
             self.recorder.tell(f"Not recorded, and not sent: {reason}")
             return _error(503, f"the request could not be recorded, so it was not sent: {reason}")
         return await self._sent(request, ticket, Sent(request.raw_path, headers, raw))
+
+    async def _body(self, request: web.Request) -> bytes:
+        """Return the whole body.
+
+        Raises:
+            TimeoutError: It stopped in the middle.
+        """
+        parts = []
+        while not request.content.at_eof():
+            async with asyncio.timeout(self.quiet):
+                parts.append(await request.content.readany())
+        return b"".join(parts)
 
     def _read(self, raw: bytes, encoding: str | None) -> dict[str, Any] | None:
         """The request; None for what is none, or cannot be read here."""

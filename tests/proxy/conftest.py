@@ -49,8 +49,8 @@ class Running:
 def running(store: EventStore, upstream: str, **options: Any) -> Iterator[Running]:
     """A proxy in front of an upstream."""
     told: list[str] = []
-    remote = options.pop("remote", False)
-    proxy = Proxy(Upstream(upstream), Recorder(store, tell=told.append, **options), remote=remote)
+    own = {name: options.pop(name) for name in ("remote", "quiet") if name in options}
+    proxy = Proxy(Upstream(upstream), Recorder(store, tell=told.append, **options), **own)
     began: list[Any] = []
     ready = threading.Event()
 
