@@ -233,6 +233,10 @@ def decode_text(content: bytes) -> str:
     return content.decode("utf-8", "surrogatepass")
 
 
+MOST_BYTES = 1_000_000_000
+"""The largest body that is unpacked: what SQLite takes by default (SQLITE_MAX_LENGTH)."""
+
+
 class Compressor(threading.local):
     """Turns content into what a column holds, and back.
 
@@ -250,11 +254,15 @@ class Compressor(threading.local):
             return text if "\0" not in text else self._compress(content)
         return frame
 
-    def unpack(self, stored: Stored) -> str | bytes:
-        """The content of a column: text, or the bytes of a frame's content.
+    def unpack(self, stored: Stored, length: int = MOST_BYTES) -> str | bytes:
+        """Return the content of a column: text, or the bytes of a frame's content.
+
+        Args:
+            length: How many bytes it may have: what was recorded for it, where that is known.
 
         Raises:
-            ValueError: The frame is damaged, or was made with a dictionary that is not known here.
+            ValueError: The frame is damaged, would be larger, or was made with a dictionary that is
+                not known here.
         """
         if isinstance(stored, str):
             return stored
@@ -264,6 +272,8 @@ class Compressor(threading.local):
             frame = zstandard.get_frame_parameters(stored)
             if frame.content_size > len(stored) * BLOCK_BYTES:  # do not even reserve the memory
                 raise ValueError("damaged zstd frame (its size cannot be true)")
+            if type(length) is not int or frame.content_size > length:
+                raise ValueError(f"damaged zstd frame (it says more than {length!r} bytes)")
             if frame.dict_id == dictionary.NUMBER:
                 return self._decompress(stored)
             if frame.dict_id == 0:
@@ -274,9 +284,9 @@ class Compressor(threading.local):
             f"zstd frame made with dictionary {frame.dict_id}, which this version does not have"
         )
 
-    def text(self, stored: Stored) -> str:
+    def text(self, stored: Stored, length: int = MOST_BYTES) -> str:
         """The text of a payload's column."""
-        content = self.unpack(stored)
+        content = self.unpack(stored, length)
         return content if isinstance(content, str) else decode_text(content)
 
     @cached_property

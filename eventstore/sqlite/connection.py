@@ -290,6 +290,7 @@ def _connect(path: str, *, create: bool, read_only: bool) -> sqlite3.Connection:
             raise StoreNotFound(f"the folder {file.parent} does not exist. Make it first.")
         files.make(file)
     files.check(file)
+    files.check_links(file)
     uri = file.absolute().as_uri()
     return _open_to_read(file, uri) if read_only else _open(f"{uri}?mode=rw")
 

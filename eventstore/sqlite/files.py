@@ -7,10 +7,12 @@ wrong for a file that is another program's.
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +29,12 @@ WAL_HEADER_BYTES, FRAME_HEADER_BYTES = 32, 24
 
 SHARED_MEMORY_BYTES = 32768
 """The least size of a -shm file (walIndexPage in SQLite's wal.c)."""
+
+PART = ".part"
+"""The end of a backup's name until it is complete."""
+
+LEFT_AFTER = 3600.0
+"""Seconds without a write after which an incomplete backup was left by a killed program."""
 
 EMPTY_LEAF = b"\x0d\0\0\0\0"
 """How the first page of a database without tables begins behind the header: a leaf, no cells."""
@@ -98,6 +106,23 @@ def check(file: Path) -> None:
         raise StoreError(f"{file} cannot be read: {error.strerror}.") from error
 
 
+def check_links(file: Path) -> None:
+    """Refuse a file with several names: each name would get a write-ahead log of its own.
+
+    SQLite finds a log and its locks by the name of the file (How To Corrupt An SQLite Database
+    File, 2.5), so two programs with two names lose what the other one wrote.
+
+    Raises:
+        StoreError: It has more than one hard link.
+    """
+    links = file.stat().st_nlink
+    if links > 1:
+        raise StoreError(
+            f"{file} has {links} names (hard links), and a store with several loses events. Keep"
+            " one name and remove the others, or make a symbolic link or a backup instead."
+        )
+
+
 def check_identity(header: Header, path: str) -> int:
     """The schema version of a store, 0 for one that is still empty.
 
@@ -141,7 +166,10 @@ def backup(source: sqlite3.Connection, target: Path) -> None:
     if target.exists():
         raise StoreError(f"{target} exists already. Name a new file.")
     try:
-        opened, name = tempfile.mkstemp(".part", f"{target.name}.", target.parent)
+        for left in target.parent.glob(f"{glob.escape(target.name)}.*{PART}"):
+            if left.stat().st_mtime < time.time() - LEFT_AFTER:  # its backup was killed
+                left.unlink(missing_ok=True)
+        opened, name = tempfile.mkstemp(PART, f"{target.name}.", target.parent)
         os.close(opened)
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror}.") from error

@@ -67,11 +67,11 @@ class _Bodies:
 
     def payload(self, digest: bytes) -> str | None:
         row = self._connection.execute(
-            "SELECT body FROM payloads WHERE digest = ?", (digest,)
+            "SELECT body, bytes FROM payloads WHERE digest = ?", (digest,)
         ).fetchone()
         if row is None:
             return None
-        return codec.encode_text(self._compressor.text(row[0])).decode(errors="replace")
+        return codec.encode_text(self._compressor.text(*row)).decode(errors="replace")
 
     def _body(self, part: str, position: int) -> Any:
         row = self._connection.execute(
@@ -86,9 +86,9 @@ class _Bodies:
 
     def _payload_text(self, digest: bytes) -> str:
         row = self._connection.execute(
-            "SELECT body FROM payloads WHERE digest = ?", (digest,)
+            "SELECT body, bytes FROM payloads WHERE digest = ?", (digest,)
         ).fetchone()
-        return self._compressor.text(row[0]) if row else ""
+        return self._compressor.text(*row) if row else ""
 
 
 def _hash(value: bytes | None) -> str | None:

@@ -239,10 +239,10 @@ class Reader:
         for start in range(0, len(wanted), BATCH):
             part = wanted[start : start + BATCH]
             marks = ",".join("?" * len(part))
-            sql = f"SELECT digest, body FROM payloads WHERE digest IN ({marks})"
-            for name, body in self._connection.rows(sql, part):
+            sql = f"SELECT digest, body, bytes FROM payloads WHERE digest IN ({marks})"
+            for name, body, length in self._connection.rows(sql, part):
                 try:
-                    found[name] = self._compressor.text(body)
+                    found[name] = self._compressor.text(body, length)
                 except codec.DAMAGE:
                     continue  # left out, so that the event that needs it is named
         return found

@@ -179,15 +179,15 @@ class Verifier:
 
     def _payload_problem(self, name: bytes, stored: Any, length: int) -> str | None:
         try:
-            content = self._skeleton(stored)
+            content = self._skeleton(stored, length)
         except codec.DAMAGE as error:
             return f"is damaged: {error}"
         if sha256(content).digest() != name or len(content) != length:
             return "has other content than its digest says"
         return None
 
-    def _skeleton(self, stored: codec.Stored) -> bytes:
-        content = self._compressor.unpack(stored)
+    def _skeleton(self, stored: codec.Stored, length: int = codec.MOST_BYTES) -> bytes:
+        content = self._compressor.unpack(stored, length)
         return content.encode() if isinstance(content, str) else content
 
     def _body(self, row: Row, skeleton: bytes) -> Any:

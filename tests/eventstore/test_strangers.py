@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from foldlog import EventStore
-from foldlog.eventstore import ReadOnlyStore, StoreError
+from foldlog.eventstore import CorruptEvent, ReadOnlyStore, StoreError
+from foldlog.eventstore.codec import Compressor
 from foldlog.eventstore.sqlite import schema
 from foldlog.eventstore.testing import said, talk
 
@@ -172,3 +174,43 @@ class TestVerify:
             assert [info.messages for info in store.sessions()] == [3]
             assert [hit.version for hit in store.search("message")] == [3, 2, 1]
             assert all(verdict.ok for verdict in store.verify())
+
+
+@pytest.mark.skipif(not hasattr(os, "link"), reason="needs hard links")
+def test_a_file_with_several_names_is_refused(path: Path, tmp_path: Path) -> None:
+    os.link(path, tmp_path / "twin.db")
+    for name in ("sessions.db", "twin.db"):
+        with pytest.raises(StoreError, match="has 2 names"):
+            EventStore(tmp_path / name)
+    (tmp_path / "twin.db").unlink()
+    (tmp_path / "link.db").symlink_to(path)
+    with EventStore(tmp_path / "link.db") as store:
+        assert store.append("s", talk(1))[0].version == 3
+
+
+def test_a_payload_that_unpacks_to_more_than_was_recorded_is_damaged(
+    path: Path, other: sqlite3.Connection
+) -> None:
+    with EventStore(path) as store:
+        store.append("s", [said("large " * 1000)])
+        bomb = Compressor().pack(b"0" * 50_000_000)
+        other.execute("DROP TRIGGER payloads_no_update")
+        other.execute("UPDATE payloads SET body = ?", (bomb,))
+    with EventStore(path) as store:
+        with pytest.raises(CorruptEvent, match="missing or damaged"):
+            store.get("s", 3)
+        problems = [text for _, text in next(store.verify("s")).problems]
+        assert "says more than 6000 bytes" in problems[0]
+        with pytest.raises(StoreError):
+            list(store.sql("SELECT foldlog_data(3)")[1])
+
+
+def test_what_a_killed_backup_left_goes_with_the_next(path: Path, tmp_path: Path) -> None:
+    left, working = (tmp_path / f"copy.db.{name}.part" for name in ("old", "new"))
+    for part in (left, working):
+        part.write_bytes(b"begun")
+    os.utime(left, (0, 0))
+    with EventStore(path) as store:
+        store.backup(tmp_path / "copy.db")
+    assert working.exists(), "another backup may be at work"
+    assert not left.exists()
