@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from foldlog.cli.formats.times import iso_time
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.view.lineage import Moves, join_ranges
 
@@ -20,8 +20,6 @@ BATCH_EVENTS = 4096
 
 START = 1
 """The version of ``session.started``."""
-
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
 class SessionLog:
@@ -86,11 +84,11 @@ class SessionLog:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def start(self, *, occurred: str | None = None, **data: Json) -> None:
+    def start(self, *, occurred: Json = None, **data: Json) -> None:
         """Begin the session, unless it has begun: title, cwd, origin and parent, as known.
 
         Args:
-            occurred: When it began, in ISO 8601.
+            occurred: When it began, as for ``write``.
             data: The fields of ``session.started``; those that are None are recorded as such.
         """
         if self.is_new:
@@ -102,7 +100,7 @@ class SessionLog:
         data: dict[str, Json],
         key: str | Record,
         *,
-        occurred: str | None = None,
+        occurred: Json = None,
         of: int | None = None,
         line: dict[str, Json] | None = None,
     ) -> int:
@@ -113,7 +111,8 @@ class SessionLog:
             data: Its data.
             key: What names it within the session: the record it comes from, or a text that is the
                 same in each import.
-            occurred: When it happened, in ISO 8601; anything else is left out.
+            occurred: When it happened, as the source writes it: ISO 8601, or a number of seconds or
+                milliseconds since 1970; anything else is left out.
             of: The version of the line that it follows from, for an event that is not itself a line
                 of the source.
             line: What an export needs to write the line again, and ``data`` does not have.
@@ -130,8 +129,9 @@ class SessionLog:
             meta["of"] = of
         if line is not None:
             meta["line"] = line
-        if occurred is not None and _TIME.match(occurred):
-            meta["occurred"] = occurred
+        time = iso_time(occurred)
+        if time is not None:
+            meta["occurred"] = time
         self.add(EventDraft(type, data, f"{self.session}/{name}", meta))
         self.checkpoint()
         return self.version

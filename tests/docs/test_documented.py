@@ -198,7 +198,11 @@ class TestLinks:
 
     def test_every_page_can_be_reached_from_the_readme(self) -> None:
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        missing = [page.name for page in PAGES[1:] if f"(docs/{page.name})" not in readme]
+        missing = [
+            page.name
+            for page in PAGES[1:]
+            if f"({page.relative_to(ROOT).as_posix()})" not in readme
+        ]
         assert missing == []
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from foldlog.cli.formats.times import iso_time
 from foldlog.eventstore.events import EventDraft
 
 if TYPE_CHECKING:
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.jsonl_source import Record
     from foldlog.cli.formats.session_log import SessionLog
     from foldlog.eventstore.events import Json
-
-
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
 class Drafts:
@@ -36,11 +33,7 @@ class Drafts:
 
     def at(self, line: Line) -> None:
         """Date what is written from here on as the line is; without a time, as before."""
-        time = line.get("timestamp")
-        if time is None and isinstance(line.get("snapshot"), dict):
-            time = line["snapshot"].get("timestamp")
-        if isinstance(time, str) and _TIME.match(time):
-            self._occurred = time
+        self._occurred = time_of(line) or self._occurred
 
     def line(self, record: Record, parts: Split, node: Node | None) -> None:
         """Write a line as an event."""
@@ -78,3 +71,11 @@ class Drafts:
         name = None if key is None else f"{self._log.session}/{key}"
         self._log.add(EventDraft(type_, data, name, meta))
         self.transcript.take(type_, data, node)
+
+
+def time_of(line: Line) -> str | None:
+    """Return the time of a line; None where it has none."""
+    time = line.get("timestamp")
+    if time is None and isinstance(line.get("snapshot"), dict):
+        time = line["snapshot"].get("timestamp")
+    return iso_time(time)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from foldlog.cli.formats.claude_code import lines
 from foldlog.cli.formats.claude_code.writing import Writer
-from foldlog.cli.safe import safe_json
 from foldlog.eventstore.codec import dumps
 
 if TYPE_CHECKING:
@@ -96,8 +95,12 @@ def _place(event: Event) -> tuple[int, int]:
 
 
 def _json(line: lines.Line) -> bytes:
-    """Compact JSON; spaced JSON hides a compaction from the program's own scanner."""
-    return safe_json(dumps(line).decode().lstrip()).encode()
+    """Return compact JSON, every character as it is: the bytes that the program wrote.
+
+    Spaced JSON hides a compaction from the program's own scanner, and a line whose characters are
+    escaped would be another line when it is imported again.
+    """
+    return dumps(line).lstrip()
 
 
 def _inline_children(store: Store, session: str) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code import relations, sidecars, sources
+from foldlog.cli.formats.claude_code.drafts import time_of
 from foldlog.cli.formats.claude_code.importing import LineImporter
 from foldlog.cli.formats.claude_code.notices import notices_of
 from foldlog.cli.formats.claude_code.relations import Relations
@@ -82,7 +84,7 @@ class FileImport:
         if line is None or self.is_agent or not line.get("isSidechain"):
             if line is not None:
                 self._tasks += relations.tasks_in(line)
-            self.main.read(record, self._start)
+            self.main.read(record, self._start, self._first_dated)
         else:
             child = self._child(line)
             child.read(record, lambda: self._child_start(record))
@@ -105,6 +107,11 @@ class FileImport:
     def _first(self) -> str:
         """The digest of the first record: a file that was moved or copied is known by it."""
         return self.records[0].digest
+
+    @cached_property
+    def _first_dated(self) -> dict[str, Json] | None:
+        """The first line with a time, among those that there were at first."""
+        return next((r.value for r in self.records if r.value and time_of(r.value)), None)
 
     def _importer(self, session: str, *, is_agent: bool) -> LineImporter:
         return LineImporter(self.run, session, self.source, is_agent=is_agent)

@@ -53,12 +53,20 @@ class LineImporter:
         self.log = run.session(session, source, self.transcript.recall)
         self.drafts = Drafts(self.transcript, self.log)
 
-    def read(self, record: Record, start: Callable[[], dict[str, Json]]) -> None:
-        """Read a record if it is new; ``start`` returns how the session begins, if it does."""
+    def read(
+        self, record: Record, start: Callable[[], dict[str, Json]], first: Line | None = None
+    ) -> None:
+        """Read a record if it is new.
+
+        Args:
+            record: The record.
+            start: Returns how the session begins, if it does.
+            first: The first line with a time: the session began then.
+        """
         if record.key in self.log:
             return
         if self.log.is_new:
-            self.drafts.at(record.value or {})
+            self.drafts.at(first or record.value or {})
             self.drafts.after("session.started", start(), of=START + 1)
         self._read(record)
         self.log.checkpoint()

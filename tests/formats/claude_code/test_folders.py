@@ -342,6 +342,36 @@ class TestBeside:
         assert store.session("s").title == "mine"
         assert [report.new for report in import_path(store, path)] == [0]
 
+    def test_a_link_out_of_the_sessions_folder_is_not_read(
+        self, store: EventStore, tmp_path: Path
+    ) -> None:
+        secret = tmp_path / "secret.txt"
+        secret.write_text("the key")
+        write(tmp_path / "secret.json", {"customTitle": "the key"})
+        path = write(tmp_path / "in" / "s.jsonl", {"type": "mode", "mode": "1"})
+        (tmp_path / "in/s/tool-results").mkdir(parents=True)
+        (tmp_path / "in/s/tool-results/x.txt").symlink_to(secret)
+        (tmp_path / "in/s/custom-title.json").symlink_to(tmp_path / "secret.json")
+        (report,) = import_path(store, path)
+        assert "x.txt is a symbolic link that leads out" in report.notices[0].reason
+        assert "the key" not in str([event.data for event in store.read("s")])
+
+
+class TestTimes:
+    def test_a_session_started_when_its_first_dated_line_says(
+        self, store: EventStore, tmp_path: Path
+    ) -> None:
+        line = {"type": "user", "uuid": "1", "message": {"role": "user", "content": "x"}}
+        path = write(
+            tmp_path / "s.jsonl",
+            {"type": "mode", "mode": "1"},
+            {**line, "timestamp": "2026-11-29T21:00:00.000+09:00"},
+            {**line, "uuid": "2", "timestamp": 1_796_029_200_000},
+        )
+        list(import_path(store, path))
+        info = store.session("s")
+        assert (info.started, info.last) == ("2026-11-29T12:00:00.000Z", "2026-11-30T09:00:00.000Z")
+
 
 class TestTwoImporters:
     def test_what_the_other_recorded_meanwhile_is_known(self, tmp_path: Path) -> None:

@@ -199,3 +199,15 @@ def request_texts(store: EventStore) -> set[str]:
         json.dumps(render(open_view(store, info.session), open="recover"))
         for info in store.sessions()
     }
+
+
+def test_characters_that_nobody_sees_come_back_as_the_same_bytes(tmp_path: Path) -> None:
+    """Imported again, an export is the session that is there already."""
+    text = "a\u200bb\u009bc\u2028d\ufeffe\u00adf\x7fg\U000e0041"
+    line = {"type": "user", "uuid": "1", "message": {"role": "user", "content": text}}
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    store, session = imported(path)
+    assert exported(store, session) == path.read_bytes()
+    path.write_bytes(exported(store, session))
+    assert report_of(store, path).new == 0
