@@ -1,8 +1,7 @@
-"""May this edit be folded? What is refused before it is recorded, and named where it was not.
+"""Check edits: refuse them before they are recorded, and name those in a log that are wrong.
 
 The fold itself sees ranges, moves and numbers, and refuses what they rule out. Here the events are
-looked at too: a range that hides must not cut an exchange, no edit may touch a pin, and a summary
-must be one.
+checked too: no edit may cut an exchange or touch a pin, and a summary must be one.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from foldlog.projections.view.exchanges import bonds, exchanges
 from foldlog.projections.view.lineage import Range
 from foldlog.projections.view.pieces import (
     HIDING,
+    WHOLE,
     Shown,
     Stroke,
     Summary,
@@ -37,7 +37,7 @@ def check_edit(view: View, edits: Sequence[Entry], coming: Sequence[EventDraft] 
 
     Args:
         view: The view at the session's last version.
-        edits: The entries of the edit, as they stand in ``view.edited``.
+        edits: The entries of the edit, as ``view.edited`` holds them.
         coming: The drafts recorded before the edit in the same append, such as its summary.
 
     Raises:
@@ -83,7 +83,7 @@ def _pin_problems(entry: Entry, pins: Iterable[int]) -> Iterator[str]:
 
 
 def _cut_by(view: View, edits: Sequence[Entry]) -> Iterator[str]:
-    """The exchanges that are in one place now and would not be after the edit."""
+    """Yield the exchanges that are in one place now and would not be after the edit."""
     new = view.version + 1
     strokes = [Stroke(entry["first"], entry["last"], new, i) for i, entry in enumerate(edits)]
     painted = paint([*view.layout.painted, *strokes])
@@ -100,7 +100,7 @@ def _cut_by(view: View, edits: Sequence[Entry]) -> Iterator[str]:
 
 
 def _events_at(view: View, strokes: Sequence[Stroke]) -> list[Event]:
-    """The events that can be part of a cut: the visible ones, and hidden pieces an edit ends in."""
+    """Return the events that can be cut: visible ones, and hidden pieces that an edit ends in."""
     ends = [end for stroke in strokes for end in (stroke.first, stroke.last + 1)]
     return [
         event
@@ -113,7 +113,7 @@ def _events_at(view: View, strokes: Sequence[Stroke]) -> list[Event]:
 def _places(
     view: View, painted: list[Stroke], shown: Callable[[Stroke], Shown]
 ) -> Callable[[int], Hashable]:
-    """Where a version is seen: None in its own place, else in what hides it."""
+    """Return a function that says what hides a version; None if it is seen in its own place."""
     hidden: list[tuple[Range, Hashable]] = []
     for part, stroke in strokes_on(view.layout.lineage, painted):
         how = shown(stroke) if stroke else None
@@ -140,44 +140,63 @@ def _cut(exchange: list[int]) -> str:
 
 
 def problems(view: View) -> Iterator[tuple[int, str]]:
-    """What is wrong with the edits that a view is made of: the version of each, and why.
+    """Yield what is wrong with the edits that a view is made of: the version of each, and why.
 
-    Each is judged by the view it was recorded on. Imported ones (``meta.source`` or ``meta.of``)
-    are kept as they are; what render leaves out because of them is told by render.
+    Each is judged by the view that it was recorded on, so that nothing recorded later changes the
+    verdict. An open thinking loop is not looked at again: what it binds is free once it is over.
+    Imported edits (``meta.source`` or ``meta.of``) are kept as they are; ``render`` reports what it
+    leaves out because of them.
 
     Raises:
-        InvalidView: The view has no pieces, since an edit on it cannot be folded at all.
+        InvalidView: The view has no pieces, since one of its edits cannot be folded at all.
     """
-    pieces = view.pieces
-    live = [event for event in view.edit_events() if not is_imported(event)]
+    pieces, edits = view.pieces, view.edit_events()
+    moving = _moving_entries(edits)
     events = (event for piece in pieces for event in view.events(piece))
-    split = _bonds_across(events, _borders(live))
-    for event in live:
+    split = _bonds_across(events, _borders(moving))
+    for event in edits:
+        if is_imported(event):
+            continue
         entries, before = event.data["edits"], event.version - 1
         pins = view.pins_at(before)
         found = [problem for entry in entries for problem in _pin_problems(entry, pins)]
-        if any(_divides(entries, bond) for bond in split):
+        if any(_divides(moving[event.version], bond) for bond in split if max(bond) <= before):
             found += _cut_by(view.at(before), entries)
         yield from ((event.version, problem) for problem in found)
 
 
 def is_imported(event: Event) -> bool:
-    """Whether an event is a line of a transcript, or derived from one."""
+    """Tell if an event is a line of a transcript, or derived from one."""
     return "source" in event.meta or "of" in event.meta
+
+
+def _moving_entries(edits: Iterable[Event]) -> dict[int, list[Entry]]:
+    """Return the entries of each edit that can cut an exchange: they hide, or show again."""
+    hiding: list[Range] = []
+    moving: dict[int, list[Entry]] = {}
+    for event in edits:
+        moving[event.version] = []
+        for entry in event.data["edits"]:
+            first, last = entry["first"], entry["last"]
+            if _hides(entry):
+                hiding.append((first, last))
+            if any(start <= last and first <= end for start, end in hiding):
+                moving[event.version].append(entry)
+    return moving
 
 
 def _hides(entry: Entry) -> bool:
     return entry["shown"] in HIDING_KINDS
 
 
-def _borders(edits: Iterable[Event]) -> list[int]:
-    """Where ranges that hide begin, and what stands behind them."""
-    hiding = [entry for event in edits for entry in event.data["edits"] if _hides(entry)]
-    return sorted({e["first"] for e in hiding} | {e["last"] + 1 for e in hiding})
+def _borders(moving: Mapping[int, Sequence[Entry]]) -> list[int]:
+    """Return where ranges that move begin, and the versions after their ends."""
+    entries = [entry for found in moving.values() for entry in found]
+    return sorted({e["first"] for e in entries} | {e["last"] + 1 for e in entries})
 
 
-def _bonds_across(events: Iterable[Event], borders: list[int]) -> list[tuple[int, int]]:
-    """The bonds of exchanges over a border: only these can be cut, and there are few."""
+def _bonds_across(events: Iterable[Event], borders: list[int]) -> list[Range]:
+    """Return the bonds of exchanges over a border: only these can be cut, and there are few."""
     if not borders:
         return []
     return [
@@ -187,14 +206,17 @@ def _bonds_across(events: Iterable[Event], borders: list[int]) -> list[tuple[int
     ]
 
 
-def _divides(entries: Sequence[Entry], bond: tuple[int, int]) -> bool:
-    earlier, later = (_hidden_by(entries, version) for version in bond)
+def _divides(entries: Sequence[Entry], bond: Range) -> bool:
+    earlier, later = (_moved_to(entries, version) for version in bond)
     return earlier != later
 
 
-def _hidden_by(entries: Sequence[Entry], version: int) -> Shown | None:
-    """What the entries of one edit hide a version in: the last one that covers it wins."""
+def _moved_to(entries: Sequence[Entry], version: int) -> Shown | None:
+    """Return how the entries of an edit show a version: the last that covers it wins; None if none.
+
+    All that show it in its own place count as one.
+    """
     for entry in reversed(entries):
         if entry["first"] <= version <= entry["last"]:
-            return shown_from_json(entry) if _hides(entry) else None
+            return shown_from_json(entry) if _hides(entry) else WHOLE
     return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foldlog.eventstore.errors import InvalidView
@@ -138,6 +140,8 @@ def test_a_result_that_comes_late_does_not_make_an_earlier_edit_wrong() -> None:
 def test_bringing_back_half_of_a_hidden_exchange_cuts_it() -> None:
     events = later(PARALLEL, edit(shown(1, 4, "hidden")))
     assert "cuts the exchange" in refusal(events, shown(3, 3, "whole"))
+    with pytest.raises(InvalidView, match=r"version 8 .*cuts the exchange"):
+        project(later(events, edit(shown(3, 3, "whole"))))
     accepted(events, shown(2, 4, "whole"))
 
 
@@ -196,19 +200,52 @@ def test_a_rewind_leaves_an_edit_that_cannot_be_folded_behind() -> None:
     assert project(later(broken, moved(6))).lineage == ((1, 6), (9, 9))
 
 
+ENTRIES = st.builds(
+    lambda first, more, kind: shown(first, first + more, kind, text="…"),
+    *(st.integers(1, 9), st.integers(0, 5), st.sampled_from(["hidden", "whole", "marker"])),
+)
+
+
 @st.composite
-def conversations(draw: st.DrawFn) -> list[Event]:
+def conversations(draw: st.DrawFn, thinks: bool = True) -> list[Event]:
     """Turns of a person, and loops of calls whose results come in any order."""
     drafts: list[EventDraft] = []
     for turn in range(draw(st.integers(1, 4))):
         drafts.append(user(f"turn {turn}"))
         for step in range(draw(st.integers(0, 3))):
             ids = [f"c{turn}-{step}-{n}" for n in range(draw(st.integers(1, 3)))]
-            thought = [thinking()] if draw(st.booleans()) else []
+            thought = [thinking()] if thinks and draw(st.booleans()) else []
             drafts.append(assistant(*thought, *map(call, ids)))
             drafts.extend(map(result, draw(st.permutations(ids))))
         drafts.append(assistant("done"))
     return log(*drafts)
+
+
+HALF_BACK = log(assistant(call("a"), id="m"), assistant("and", id="m"), user("on"))
+"""A reply in two parts: an edit that hides both and shows the second again cuts it."""
+
+
+@example(HALF_BACK, [shown(1, 2, "hidden"), shown(2, 2, "whole")])
+@given(conversations(thinks=False), st.lists(ENTRIES, min_size=1, max_size=3))
+def test_a_log_is_refused_where_its_edit_would_have_been(
+    events: list[Event], entries: list[dict[str, Any]]
+) -> None:
+    """And nothing that is recorded later changes that."""
+    entries = [{**entry, "last": min(entry["last"], len(events))} for entry in entries]
+    entries = [entry for entry in entries if entry["first"] <= entry["last"]]
+    refused = entries and is_refused(lambda: check_edit(project(events), entries))
+    recorded = later(events, edit(*entries))
+    assert refused == (entries and is_refused(lambda: project(recorded)))
+    open_call = [result(id) for id in ("a", "c0-0-0")]
+    assert refused == (entries and is_refused(lambda: project(later(recorded, *open_call))))
+
+
+def is_refused(check: Callable[[], object]) -> bool:
+    try:
+        check()
+    except InvalidView:
+        return True
+    return False
 
 
 @given(conversations(), st.data())
