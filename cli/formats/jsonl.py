@@ -10,6 +10,6 @@ from foldlog.eventstore import Store
 
 
 def export_lines(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
-    """One event a line, each with its newline; a fork's begin with those it inherits."""
+    """Return one event a line, each with its newline; a fork begins with those it inherits."""
     for event in store.read(session, until=until):
         yield f"{json_line(event_json(event))}\n".encode()

@@ -1,4 +1,4 @@
-"""What an import tells: one report for each file."""
+"""What an import reports: one report for each file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ImportReport:
     pending: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The report as ``foldlog import --json`` prints it."""
+        """Return the report as ``foldlog import --json`` prints it."""
         return {**asdict(self), "rejected": _notes(self.rejected), "notices": _notes(self.notices)}
 
 

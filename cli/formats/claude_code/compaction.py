@@ -76,7 +76,7 @@ def show_summary(drafts: Drafts, summary: Node, boundary: Node, ranges: Iterable
 
 
 def hide_before(drafts: Drafts, boundary: Node) -> None:
-    """Hide what stands before a boundary that no summary follows: it is not sent all the same."""
+    """Hide what is before a boundary that no summary follows: it is not sent all the same."""
     edits = [
         {"first": first, "last": last, "shown": "hidden"}
         for first, last in covered(drafts.transcript, boundary)

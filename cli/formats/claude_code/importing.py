@@ -1,6 +1,6 @@
 """From records to drafts: one event for each line, and what follows from it.
 
-A line is recorded as it stands. Where it does not hang on the line that the head is at, a
+A line is recorded as it is. Where it does not hang on the line that the head is at, a
 ``head.moved`` comes before it; a new reply is preceded by the ``request.sent`` that it answers; the
 summary of a compaction is followed by the ``view.edited`` that shows it. Those are derived: they
 name their line in ``meta.of`` and are not exported.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from foldlog.eventstore.events import Json
 
 SYNTHETIC_MODEL = "<synthetic>"
-"""The model of assistant lines that the program wrote itself: no request stands behind them."""
+"""The model of assistant lines that the program wrote itself: no request was sent for them."""
 
 
 class LineImporter:
@@ -97,7 +97,7 @@ class LineImporter:
             self.drafts.after("session.renamed", {"title": title})
 
     def attach(self, type_: str, data: dict[str, Json], key: str, line: Node | None) -> None:
-        """Keep a file that lies beside the transcript, with the line that names it."""
+        """Keep a file from beside the transcript, with the line that names it."""
         self.drafts.after(type_, data, of=line.version if line else START, key=key)
 
     def _rename(self) -> None:
@@ -154,7 +154,7 @@ class LineImporter:
         return None if transcript.together(anchor, tip) else transcript.end_of(anchor)
 
     def _anchor_of(self, node: Node) -> Node | None:
-        """What the line hangs on; a compaction continues what was the tip before it."""
+        """Return what the line hangs on; a compaction continues what was the tip before it."""
         transcript = self.transcript
         if not node.is_boundary or node.parent is not None:
             return transcript.anchor(transcript.parent(node))

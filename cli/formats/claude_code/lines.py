@@ -37,7 +37,7 @@ class Split(NamedTuple):
 
 
 def split(line: Line, node: Node | None) -> Split:
-    """Take a line apart."""
+    """Return the event that a line becomes."""
     kind = line.get("type")
     if node is not None and kind in _SPLITTERS:
         return _SPLITTERS[kind](line, node)
@@ -45,7 +45,7 @@ def split(line: Line, node: Node | None) -> Split:
 
 
 def _is_name(kind: Json) -> bool:
-    """Whether a line's type can be part of an event's."""
+    """Return whether a line's type can be part of an event's."""
     return isinstance(kind, str) and 0 < len(kind) < 100 and kind.isprintable()
 
 
@@ -57,7 +57,7 @@ def join(type_: str, data: Mapping[str, Json], rest: Mapping[str, Json] | None) 
 
 
 def as_summary(parts: Split, covers: list[list[int]]) -> Split:
-    """The summary of a compaction: a user line that stands for what it covers."""
+    """Return a user line as the summary of a compaction, with what it covers."""
     content = parts.data["content"]
     shown = "text" if isinstance(content, str) else "content"
     return Split("summary.written", {shown: content, "covers": covers}, parts.rest)
@@ -124,7 +124,7 @@ def _split_attachment(line: Line, node: Node) -> Split:
 
 
 def rendered_texts(line: Mapping[str, Json]) -> list[str]:
-    """The exact texts that were sent for an attachment; none before version 2.1.3xx."""
+    """Return the exact texts that were sent for an attachment; none before version 2.1.3xx."""
     rendered = line.get("rendered")
     if not isinstance(rendered, list) or not all(_is_rendered(part) for part in rendered):
         return []

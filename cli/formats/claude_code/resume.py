@@ -78,7 +78,7 @@ def link(tree: Mapping[str, Node]) -> dict[str, str | None]:
 def apply_preserved(
     tree: dict[str, Node], parents: dict[str, str | None]
 ) -> tuple[dict[str, Node], dict[str, str | None]]:
-    """Step 3: what the last compaction kept moves behind it; all else before it goes.
+    """Step 3: what the last compaction kept moves after it; all else before it goes.
 
     Nothing is done when the boundary keeps nothing, or when a kept line is not there.
     """
@@ -205,7 +205,7 @@ def walk(leaf: Node, tree: Mapping[str, Node], parents: Mapping[str, str | None]
 
 
 def cut_at_boundary(chain: list[Node]) -> list[Node]:
-    """Step 5: what stands before the last compaction boundary on the chain is not sent."""
+    """Step 5: what is before the last compaction boundary on the chain is not sent."""
     for position in range(len(chain) - 1, -1, -1):
         if chain[position].is_boundary:
             return chain[position:]
@@ -218,7 +218,7 @@ def bring_back(
     """Step 6: lines beside the chain that are blocks of a reply on it, and their results.
 
     Parallel calls fork the tree: each result hangs on its own call, and the next call on the one
-    before. The blocks come in file order, the results behind the last block.
+    before. The blocks come in file order, the results after the last block.
     """
     on_chain = {node.uuid for node in chain}
     blocks, results = _beside(on_chain, tree, parents)

@@ -65,7 +65,7 @@ def _places_to_go(transcript: Transcript, wanted: list[Node]) -> list[int]:
 
 
 def _go_along(drafts: Drafts, wanted: list[Node]) -> None:
-    """Move along a path: the lines as a resume orders them, behind the compaction they have."""
+    """Move along a path: the lines as a resume orders them, after the compaction they have."""
     transcript = drafts.transcript
     base, rest = _base(transcript, wanted)
     versions = [version for node in rest for version in _with_what_asked(transcript, node)]
@@ -75,7 +75,7 @@ def _go_along(drafts: Drafts, wanted: list[Node]) -> None:
 
 
 def _base(transcript: Transcript, wanted: list[Node]) -> tuple[tuple[Range, ...], list[Node]]:
-    """The lineage of the compaction that the wanted view begins with, and what comes behind."""
+    """Return the lineage of the compaction that the wanted view begins with, and what follows."""
     for node in wanted:
         edit = transcript.compaction_of(node)
         if edit is not None:
@@ -108,7 +108,7 @@ def _path(transcript: Transcript, base: tuple[Range, ...], rest: list[int]) -> t
 
 
 def _show_summaries_in_place(drafts: Drafts, nodes: Iterable[Node]) -> None:
-    """Without what it covered, a summary stands for itself."""
+    """Show each summary without what it covered as the message that it is."""
     edits = [
         {"first": n.version, "last": n.version, "shown": "summary", "summary": n.version}
         for n in nodes

@@ -50,7 +50,7 @@ class Transcript:
     Attributes:
         version: The last version so far.
         nodes: The tree's lines in the order of the log; a uuid may be there twice.
-        tip: The line that the head stands at.
+        tip: The line that the head is at.
         answered: The message ids of the replies so far.
         requests: What ``api-request`` lines say, by their id.
         asked: The versions of what goes with a reply that begins: its request and its settings.
@@ -208,7 +208,7 @@ class Transcript:
         return group is not None and group == self._groups.get(other.version)
 
     def end_of(self, node: Node) -> int:
-        """Where to go back to for a line: behind the last line of its reply, behind the edit of its
+        """Where to go back to for a line: after the last line of its reply, after the edit of its
         compaction; for any other line its own version."""
         if node.version in self._summaries:
             return self._summaries[node.version]
@@ -244,7 +244,7 @@ class Transcript:
         return [node for node in self._nodes_of(ranges) if node.sent]
 
     def seen(self, version: int | None = None) -> list[Node]:
-        """The lines that the view at a version shows, each summary in the place where it stands."""
+        """The lines that the view at a version shows, each summary in its place."""
         layout = self.fold.layout(version)
         shown: list[Node] = []
         summaries: set[int] = set()

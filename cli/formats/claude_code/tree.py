@@ -79,7 +79,7 @@ class Node:
 
     @property
     def is_boundary(self) -> bool:
-        """A compaction boundary: what stands before it is not sent."""
+        """A compaction boundary: what is before it is not sent."""
         return self.subtype == "compact_boundary" and self.type == "system"
 
 

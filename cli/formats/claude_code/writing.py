@@ -35,7 +35,7 @@ def session_id(session: str) -> str:
 
 
 class Writer:
-    """Writes the lines of one session. It is told of every event, in order.
+    """Writes the lines of one session. It is given every event, in order.
 
     Args:
         session: The session's id.

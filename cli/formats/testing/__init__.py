@@ -30,7 +30,7 @@ STEPS = 4
 """Imports in which a growing sample is read."""
 
 CRASH = "the importer of"
-"""How a report begins that stands for an exception in an importer."""
+"""How the reason begins where an importer raised an exception."""
 
 
 @dataclass(frozen=True)
