@@ -107,7 +107,7 @@ class AsyncEventStore:
         return self._path
 
     async def run(self, work: Callable[[EventStore], T]) -> T:
-        """Do something with the ``EventStore`` itself, in its thread: what reads much, or a fold.
+        """Run a function on the ``EventStore`` itself, in its thread: what reads much, or a fold.
 
         ``work`` must not keep the store. Example:
         ``await store.run(lambda store: Session(store, "s").render())``
@@ -128,7 +128,7 @@ class AsyncEventStore:
             raise RuntimeError("it raised StopIteration") from error
 
     async def _finish(self, work: Callable[[], None]) -> None:
-        """Do something that has to be done, cancelled or not, and also when the store is closed."""
+        """Run what must be done, cancelled or not, and also when the store is closed."""
         if self._closing is not None:
             work()
         else:
@@ -141,19 +141,22 @@ class AsyncEventStore:
     ) -> list[Event]:
         """Record drafts at the end of a session: all of them, or none.
 
+        When it returns, the events survive the death of this process.
+
         Args:
             session: The session's id. It comes into being with its first event.
             drafts: What happened, in order.
             expected: The version that the writer believes to be the session's last (0: there is
-                none). None: any will do.
+                none). None: any will do. It does not matter where all keys are known.
 
         Returns:
-            The events, one a draft; for a draft whose key is known, its first recording.
+            One event for each draft; for a draft whose key is known, its first recording.
 
         Raises:
             VersionConflict: Somebody else appended; nothing is recorded.
             DuplicateKey: A key is known with other content; nothing is recorded.
-            InvalidDraft: A draft is no event; nothing is recorded.
+            InvalidDraft: A draft or the session's id is not valid; nothing is recorded.
+            StoreError: The store cannot be written now; nothing is recorded.
         """
         drafts = list(drafts)  # here, where they come from
         return await self.run(lambda store: store.append(session, drafts, expected=expected))
@@ -168,12 +171,12 @@ class AsyncEventStore:
         until: int | None = None,
         types: Collection[str] | None = None,
     ) -> AsyncIterator[Event]:
-        """The events of a session in order, lazily; a fork's begin with those it inherits.
+        """Read the events of a session in order; a fork's begin with those it inherits.
 
         Args:
             after: Leave out this version and all before it.
-            until: Leave out all versions behind this one. None: to the end as it is now.
-            types: Only events of these types.
+            until: Leave out all versions after this one. None: read to the end as it is now.
+            types: Read only events of these types.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -189,11 +192,14 @@ class AsyncEventStore:
         ranges: Iterable[tuple[int, int]],
         types: Collection[str] | None = None,
     ) -> AsyncIterator[Event]:
-        """The events in these ranges of versions, both ends included, in the order given."""
+        """Read the events in these ranges of versions, both ends included, in the order given.
+
+        Versions that are not there are left out, and so is a session that is not there.
+        """
         return _Steps(self, lambda store: store.read_ranges(session, ranges, types))
 
     async def get(self, session: str, version: int) -> Event:
-        """One event.
+        """Return one event.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -202,25 +208,25 @@ class AsyncEventStore:
         return await self.run(lambda store: store.get(session, version))
 
     async def last(self, session: str) -> int:
-        """The highest version of a session; 0 when there is no such session."""
+        """Return the highest version of a session; 0 when there is no such session."""
         return await self.run(lambda store: store.last(session))
 
     async def exists(self, session: str) -> bool:
-        """Whether anything was recorded under that id."""
+        """Return whether anything was recorded under that id."""
         return await self.run(lambda store: store.exists(session))
 
     def events(self, *, after: int = 0) -> AsyncIterator[Event]:
-        """The events of all sessions as they were recorded, behind a position."""
+        """Read the events of all sessions in the order of their positions, after a position."""
         return _Steps(self, lambda store: store.events(after=after))
 
     # -- sessions and forks ------------------------------------------------------------------------
 
     async def sessions(self) -> list[SessionInfo]:
-        """All sessions, the one used last first."""
+        """Return all sessions, the one used last first."""
         return await self.run(lambda store: store.sessions())
 
     async def session(self, session: str) -> SessionInfo:
-        """What the list tells of one session.
+        """Return what the list says of one session.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -228,14 +234,15 @@ class AsyncEventStore:
         return await self.run(lambda store: store.session(session))
 
     async def find_session(self, name: str, *, cwd: str | None = None) -> str:
-        """The id of the session that a person means: an id, a unique prefix, a title, or ``last``.
+        """Return the id of the session that a person means.
 
         Args:
+            name: An id, the beginning of one, a title, or ``last``: the one used last.
             cwd: ``last`` prefers sessions of this folder.
 
         Raises:
-            SessionNotFound: Nothing answers to that name.
-            AmbiguousName: More than one session does.
+            SessionNotFound: No session has that name.
+            AmbiguousName: More than one has.
         """
         return await self.run(lambda store: store.find_session(name, cwd=cwd))
 
@@ -247,48 +254,62 @@ class AsyncEventStore:
         title: str | None = None,
         new: str | None = None,
     ) -> Event:
-        """A new session that shares this one's versions up to ``at``; nothing is copied.
+        """Start a session that shares this one's versions up to ``at``; nothing is copied.
 
         Args:
-            at: The version it starts behind; the session's last one without.
-            new: The id of the fork; a random one without.
+            at: The version after which it starts; without it, the session's last one.
+            new: The id of the fork; without it, a random one.
 
         Returns:
-            Its first event, ``session.started``, with the version behind ``at``.
+            Its first event, ``session.started``, with the version after ``at``.
+
+        Raises:
+            SessionNotFound, VersionNotFound: There is no such session, or no such version of it.
+            VersionConflict: There is a session ``new`` already.
+            InvalidDraft: ``new`` is not a valid id.
         """
         return await self.run(lambda store: store.fork(session, at=at, title=title, new=new))
 
     @asynccontextmanager
     async def lease(self, session: str, *, holder: str | None = None) -> AsyncIterator[Holder]:
-        """A session for this program alone, for the time of a ``with`` block.
+        """Keep a session for this program alone, for the time of a ``with`` block.
 
-        It ends with the block or with the process, however that ends. It keeps out others that ask
-        for a lease; it does not stop them from appending, which expected versions guard. A fork
-        has a lease of its own, and a session that is not there yet can be leased.
+        The lease ends with the block or with the process, however that ends. It keeps out others
+        that ask for a lease; it does not stop them from appending, which expected versions guard.
+        A fork has a lease of its own, and a session that is not there yet can be leased.
 
         Args:
-            holder: What this program calls itself towards those who are refused.
+            holder: The name of this program, for those who are refused.
 
         Raises:
             SessionHeld: Another program has it, or another part of this one.
-            ReadOnlyStore: Who cannot append needs no lease.
-            StoreError: The file of the lease cannot be made.
+            StoreError: The store is read-only, or the lease cannot be made.
         """
         held = ExitStack()
         taking = self._submit(lambda store: held.enter_context(store.lease(session, holder=holder)))
         try:
             yield await asyncio.wrap_future(taking)
-        finally:  # behind it in the same thread, so also where nobody waited for the end of it
+        finally:  # after it in the same thread, so also where nobody waited for it
             await self._finish(held.close)
 
     # -- the fold's cache --------------------------------------------------------------------------
 
     async def load_fold(self, session: str) -> tuple[int, Json] | None:
-        """The newest saved state of a session's fold and the version it stands at."""
+        """Return a session's cached fold: its version and its state; None where there is none.
+
+        It is a cache: what was saved may be lost at any time, and the fold is computed again.
+        """
         return await self.run(lambda store: store.load_fold(session))
 
     async def save_fold(self, session: str, version: int, state: Json) -> None:
-        """Keep the state of a session's fold; it is a cache, and can be dropped at any time."""
+        """Cache the state of a session's fold at a version, unless a newer one is cached.
+
+        Args:
+            state: A JSON value.
+
+        Raises:
+            StoreError: The store cannot be written now; nothing is lost by that.
+        """
         return await self.run(lambda store: store.save_fold(session, version, state))
 
     # -- prove, copy, query ------------------------------------------------------------------------
@@ -300,12 +321,15 @@ class AsyncEventStore:
         expect: str | None = None,
         progress: Callable[[str, int], None] | None = None,
     ) -> AsyncIterator[Verdict]:
-        """Derive every hash, column and payload anew and say what does not agree.
+        """Recompute every hash, column and payload, and report what differs.
+
+        Where all sessions are verified and the store itself has problems or notices (of its tables,
+        or of what it derived), these come last, in a verdict with an empty session.
 
         Args:
-            session: Only this one; all without.
-            expect: The hash that the session's last event must have: finds a cut-off tail.
-            progress: Told now and then which session and version is looked at.
+            session: Verify only this one; without it, all.
+            expect: The hash that the session's last event must have: finds a tail that was cut off.
+            progress: Called now and then with the session and the version being looked at.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -315,10 +339,10 @@ class AsyncEventStore:
         )
 
     async def backup(self, target: str | Path) -> None:
-        """A consistent copy of the store at a new path, while others write.
+        """Write a consistent copy of the store to a new path, while others append.
 
         Raises:
-            StoreError: There is a file at that path already.
+            StoreError: There is a file at that path already, or it cannot be written.
         """
         return await self.run(lambda store: store.backup(target))
 
@@ -333,19 +357,20 @@ class AsyncEventStore:
         before: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> AsyncIterator[Hit]:
-        """Where something was said, the newest first: in any language, also in compressed payloads.
+        """Find where something was said, the newest first, in any language.
 
-        The index catches up with the log first.
+        Compressed payloads are searched as well. The index catches up with the log first.
 
         Args:
             text: Words that must all occur; ``"several words"`` in this order; ``begin*`` for words
                 that begin so.
-            session: Only there, and in what it inherits.
-            types: Only in events of these types.
-            tool: Only in calls of this tool and their results.
-            limit: How many at the most.
-            before: Only events below this position: that of the last hit, to go on behind it.
-            progress: Told how many of how many events are indexed, while the index catches up.
+            session: Search only there, and in what it inherits.
+            types: Search only events of these types.
+            tool: Search only calls of this tool and their results.
+            limit: How many hits at most.
+            before: Only events below this position: pass the last hit's to continue after it.
+            progress: Called with how many events are indexed and how many there are, while an
+                index catches up.
 
         Raises:
             StoreError: There is no word in ``text``.
@@ -366,17 +391,17 @@ class AsyncEventStore:
         )
 
     async def sql(self, query: str) -> tuple[list[str], AsyncIterator[tuple[Any, ...]]]:
-        """Run a query that only reads: its column names, and its rows.
+        """Run a query that only reads; return its column names and its rows.
 
         Raises:
-            StoreError: It is no query, or it would change something.
+            StoreError: It is not a query, or it would change something.
         """
         names, rows = await self.run(lambda store: store.sql(query))
         return names, _Steps(self, lambda _: rows)
 
 
 class _End:
-    """What stands behind the last item: the end, or the error that came there."""
+    """What comes after the last item: the end, or an error."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error

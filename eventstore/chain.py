@@ -7,7 +7,7 @@ JSON array
 
 where ``previous`` is the hash before it in hex (``""`` before version 1), ``data`` and ``meta`` are
 the SHA-256 of their skeletons in hex, and ``references`` is the digests of its payloads in hex. So
-the chain covers every payload without needing its content. A hash is told as ``sha256:`` and its
+the chain covers every payload without needing its content. A hash is shown as ``sha256:`` and its
 hex.
 """
 
@@ -34,7 +34,7 @@ def event_hash(
     meta: bytes,
     references: bytes,
 ) -> bytes:
-    """The hash of an event with these skeletons and references, behind this predecessor."""
+    """Return the hash of an event with these skeletons and references, after this predecessor."""
     header = (
         FORM,
         previous.hex(),
@@ -52,5 +52,5 @@ def event_hash(
 
 
 def hash_name(hash: bytes) -> str:
-    """A hash as people and programs are told it: with its algorithm."""
+    """Return a hash as people and programs see it: with its algorithm."""
     return "sha256:" + hash.hex()

@@ -16,21 +16,21 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def now() -> str:
-    """The time."""
+    """Return the time."""
     return text(time.time_ns() // 1000)
 
 
 def text(microseconds: int) -> str:
-    """A time as ISO 8601 in UTC."""
+    """Return a time as ISO 8601 in UTC."""
     second, rest = divmod(microseconds, MICROSECONDS)
     return f"{_second_text(second)}.{rest:06d}Z"
 
 
 def microseconds(at: str) -> int:
-    """A time in ISO 8601, in microseconds since 1970; one without a zone is UTC.
+    """Parse a time in ISO 8601 into microseconds since 1970; without a zone it is UTC.
 
     Raises:
-        ValueError: It is no such time.
+        ValueError: It is not a time in ISO 8601.
     """
     if len(at) != 27 or at[26] != "Z":
         moment = datetime.fromisoformat(at)

@@ -13,7 +13,7 @@ class FoldlogError(Exception):
 
 
 class InvalidDraft(FoldlogError):
-    """A draft is not an event: no type, or data that is no JSON object."""
+    """A draft cannot become an event: it has no type, or its data is not a JSON object."""
 
 
 class VersionConflict(FoldlogError):
@@ -38,8 +38,8 @@ class SessionHeld(FoldlogError):
 
     Attributes:
         session: The session.
-        pid, host, program: Which process on which machine, and what it says that it is.
-        since: When it took the lease, ISO 8601 in UTC. All four are None where it has not told yet.
+        pid, host, program: Its process, its machine, and the name that it gave itself.
+        since: When it took the lease, ISO 8601 in UTC. All four are None while they are not known.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class DuplicateKey(FoldlogError):
 
 
 class SessionNotFound(FoldlogError):
-    """No session answers to that name."""
+    """No session has that name."""
 
 
 class VersionNotFound(FoldlogError):
@@ -82,7 +82,7 @@ class VersionNotFound(FoldlogError):
 
 
 class AmbiguousName(FoldlogError):
-    """More than one session or version answers to that name."""
+    """More than one session or version has that name."""
 
 
 class CorruptEvent(FoldlogError):
@@ -110,7 +110,7 @@ class StoreNotFound(StoreError):
 
 
 class NotAStore(StoreError):
-    """The file is there, but it is no foldlog store. It was not touched."""
+    """The file is there, but it is not a foldlog store. It was not touched."""
 
 
 class CorruptStore(StoreError):
@@ -137,7 +137,7 @@ class InvalidView(FoldlogError):
     """An edit cannot be folded, or a view breaks a rule of the Messages API.
 
     Attributes:
-        version: The event in the log that is to blame; None where nothing was recorded.
+        version: The event in the log that is the cause; None where nothing was recorded.
     """
 
     def __init__(self, message: str, version: int | None = None) -> None:

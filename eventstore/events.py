@@ -1,4 +1,4 @@
-"""What an event is: a draft before it is recorded, an event ever after.
+"""What an event is: a draft before it is recorded, an event afterwards.
 
 They are two types on purpose. A draft has no position, version, time or hash, so none of them can
 be faked; only the store makes events. Both are frozen and know nothing of storage or of terminals.

@@ -26,10 +26,10 @@ from foldlog.eventstore import clock, codec
 from foldlog.eventstore.errors import SessionHeld, StoreError
 
 LOCKED_BYTE = 1 << 30
-"""Windows locks bytes and keeps others from reading them: so this one, far behind what is told."""
+"""The byte to lock on Windows, which keeps others from reading it: far after the content."""
 
 LONGEST_TOLD = 4096
-"""How much of a file is read for who holds it, in bytes."""
+"""How much of a file is read to learn who holds it, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Holder:
 
     Attributes:
         pid: The process. host: The name of its machine.
-        program: What it says that it is.
+        program: The name that it gave itself.
         since: When it took the lease, ISO 8601 in UTC.
     """
 
@@ -49,7 +49,7 @@ class Holder:
 
     @classmethod
     def me(cls, program: str | None) -> Holder:
-        """This process, from now on."""
+        """Return this process as a holder from now on."""
         import socket
 
         name = program or Path(sys.argv[0]).name or "python"
@@ -60,10 +60,10 @@ class Leases(Protocol):
     """Who holds which session of a store."""
 
     def hold(self, session: str, holder: Holder) -> AbstractContextManager[Holder]:
-        """The session for ``holder`` alone, for the time of a ``with`` block.
+        """Keep the session for ``holder`` alone, for the time of a ``with`` block.
 
         Raises:
-            SessionHeld: Somebody has it.
+            SessionHeld: Another holder has it.
         """
 
 
@@ -76,7 +76,7 @@ class MemoryLeases:
 
     @contextmanager
     def hold(self, session: str, holder: Holder) -> Iterator[Holder]:
-        """The session for ``holder`` alone."""
+        """Keep the session for ``holder`` alone."""
         with self._lock:
             if session in self._holders:
                 raise _held(session, self._holders[session])
@@ -100,7 +100,7 @@ class FileLeases:
 
     @contextmanager
     def hold(self, session: str, holder: Holder) -> Iterator[Holder]:
-        """The session for ``holder`` alone."""
+        """Keep the session for ``holder`` alone."""
         lock = _take(self._file(session), session)
         try:
             lock.write(codec.dumps(asdict(holder)) + b"\n")
@@ -168,19 +168,19 @@ class _Lock:
         return True
 
     def is_in_place(self) -> bool:
-        """Whether the file still has its name."""
+        """Return whether the file still has its name."""
         try:
             return os.path.samestat(os.fstat(self._descriptor), self._file.stat())
         except FileNotFoundError:
             return False
 
     def read(self) -> bytes:
-        """What the file says."""
+        """Return the content of the file."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         return os.read(self._descriptor, LONGEST_TOLD)
 
     def write(self, content: bytes) -> None:
-        """Let the file say this, as far as the disk has room: the lease holds without it."""
+        """Write the content, if the disk has room: the lease holds without it."""
         with suppress(OSError):
             os.lseek(self._descriptor, 0, os.SEEK_SET)
             os.ftruncate(self._descriptor, os.write(self._descriptor, content))

@@ -36,7 +36,7 @@ ENCODED = ("base64", "redacted_thinking")
 
 
 def text_of(type: str, data: Mapping[str, Json] | None) -> str:
-    """The plain text of an event, its parts on lines of their own; empty if it says nothing."""
+    """Return the plain text of an event, each part on its own line; empty if it says nothing."""
     if not data:
         return ""
     parts = (part for name in FIELDS.get(type, ()) for part in _texts(data.get(name)))

@@ -1,6 +1,6 @@
-"""A store's file, looked at and copied without harm.
+"""Inspect and copy a store's file without harm.
 
-What a file is gets told from its bytes, before SQLite may open it: merely by opening a database
+What a file is, is read from its bytes before SQLite may open it: merely by opening a database
 whose last writer was killed, and closing it again, SQLite changes it. That is right for a store and
 wrong for a file that is another program's.
 """
@@ -89,7 +89,7 @@ def check(file: Path) -> None:
         StoreError: It cannot be read.
     """
     if file.exists() and not file.is_file():
-        raise NotAStore(f"{file} is no file: a folder or a device cannot be a store.")
+        raise NotAStore(f"{file} is not a file: a folder or a device cannot be a store.")
     try:
         page, size = _first_page(file)
         if not page:
@@ -153,7 +153,7 @@ def is_hot(file: Path) -> bool:
 
 
 def backup(source: sqlite3.Connection, target: Path) -> None:
-    """A consistent copy of a store while others write to it; readable by its owner only.
+    """Copy a store consistently while others write to it; only its owner can read the copy.
 
     The copy gets its name when it is complete.
 

@@ -58,7 +58,7 @@ class Recorder:
     """Appends to a store's connection.
 
     Args:
-        clock: What time it is, ISO 8601 in UTC.
+        clock: Returns the time, ISO 8601 in UTC.
     """
 
     def __init__(self, connection: Connection, reader: Reader, clock: Callable[[], str]) -> None:

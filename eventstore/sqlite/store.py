@@ -38,13 +38,13 @@ class EventStore:
     """An append-only log of many sessions in one SQLite file.
 
     Args:
-        where: The path of the file, or ``":memory:"``. It is made if it is not there.
+        where: The path of the file, or ``":memory:"``. The file is made if it is not there.
         create: False: a file that is not there is an error.
         read_only: Nothing can be appended, and the file is not changed in any way.
         synchronous: ``FULL``: an append that returned survives a power cut. ``NORMAL``: it survives
             the death of the process, but a power cut may take the newest appends; faster.
         timeout: Seconds to wait for other writers before ``StoreBusy``.
-        clock: What time it is, ISO 8601 in UTC; for tests.
+        clock: Returns the time, ISO 8601 in UTC; for tests.
 
     Raises:
         StoreError: The file is missing, foreign, damaged, newer than this program or not writable.
@@ -109,19 +109,22 @@ class EventStore:
     ) -> list[Event]:
         """Record drafts at the end of a session: all of them, or none.
 
+        When it returns, the events survive the death of this process.
+
         Args:
             session: The session's id. It comes into being with its first event.
             drafts: What happened, in order.
             expected: The version that the writer believes to be the session's last (0: there is
-                none). None: any will do.
+                none). None: any will do. It does not matter where all keys are known.
 
         Returns:
-            The events, one a draft; for a draft whose key is known, its first recording.
+            One event for each draft; for a draft whose key is known, its first recording.
 
         Raises:
             VersionConflict: Somebody else appended; nothing is recorded.
             DuplicateKey: A key is known with other content; nothing is recorded.
-            InvalidDraft: A draft is no event; nothing is recorded.
+            InvalidDraft: A draft or the session's id is not valid; nothing is recorded.
+            StoreError: The store cannot be written now; nothing is recorded.
         """
         check_name("session id", session)
         return self._recorder.append(session, drafts, expected)
@@ -136,12 +139,12 @@ class EventStore:
         until: int | None = None,
         types: Collection[str] | None = None,
     ) -> Iterator[Event]:
-        """The events of a session in order, lazily; a fork's begin with those it inherits.
+        """Read the events of a session in order; a fork's begin with those it inherits.
 
         Args:
             after: Leave out this version and all before it.
-            until: Leave out all versions behind this one. None: to the end as it is now.
-            types: Only events of these types.
+            until: Leave out all versions after this one. None: read to the end as it is now.
+            types: Read only events of these types.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -160,11 +163,14 @@ class EventStore:
         ranges: Iterable[tuple[int, int]],
         types: Collection[str] | None = None,
     ) -> Iterator[Event]:
-        """The events in these ranges of versions, both ends included, in the order given."""
+        """Read the events in these ranges of versions, both ends included, in the order given.
+
+        Versions that are not there are left out, and so is a session that is not there.
+        """
         return self._reader.ranges(session, ranges, types)
 
     def get(self, session: str, version: int) -> Event:
-        """One event.
+        """Return one event.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -182,25 +188,25 @@ class EventStore:
         return next(self.read_ranges(session, [(version, version)]), None)
 
     def last(self, session: str) -> int:
-        """The highest version of a session; 0 when there is no such session."""
+        """Return the highest version of a session; 0 when there is no such session."""
         return self._reader.last(session)
 
     def exists(self, session: str) -> bool:
-        """Whether anything was recorded under that id."""
+        """Return whether anything was recorded under that id."""
         return self.last(session) > 0
 
     def events(self, *, after: int = 0) -> Iterator[Event]:
-        """The events of all sessions as they were recorded, behind a position."""
+        """Read the events of all sessions in the order of their positions, after a position."""
         return self._reader.everything(after)
 
     # -- sessions and forks ------------------------------------------------------------------
 
     def sessions(self) -> list[SessionInfo]:
-        """All sessions, the one used last first."""
+        """Return all sessions, the one used last first."""
         return self._sessions.all()
 
     def session(self, session: str) -> SessionInfo:
-        """What the list tells of one session.
+        """Return what the list says of one session.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -211,14 +217,15 @@ class EventStore:
         return info
 
     def find_session(self, name: str, *, cwd: str | None = None) -> str:
-        """The id of the session that a person means: an id, a unique prefix, a title, or ``last``.
+        """Return the id of the session that a person means.
 
         Args:
+            name: An id, the beginning of one, a title, or ``last``: the one used last.
             cwd: ``last`` prefers sessions of this folder.
 
         Raises:
-            SessionNotFound: Nothing answers to that name.
-            AmbiguousName: More than one session does.
+            SessionNotFound: No session has that name.
+            AmbiguousName: More than one has.
         """
         return self._sessions.find(name, cwd)
 
@@ -230,14 +237,19 @@ class EventStore:
         title: str | None = None,
         new: str | None = None,
     ) -> Event:
-        """A new session that shares this one's versions up to ``at``; nothing is copied.
+        """Start a session that shares this one's versions up to ``at``; nothing is copied.
 
         Args:
-            at: The version it starts behind; the session's last one without.
-            new: The id of the fork; a random one without.
+            at: The version after which it starts; without it, the session's last one.
+            new: The id of the fork; without it, a random one.
 
         Returns:
-            Its first event, ``session.started``, with the version behind ``at``.
+            Its first event, ``session.started``, with the version after ``at``.
+
+        Raises:
+            SessionNotFound, VersionNotFound: There is no such session, or no such version of it.
+            VersionConflict: There is a session ``new`` already.
+            InvalidDraft: ``new`` is not a valid id.
         """
         parent = self.get(session, self.last(session) if at is None else at)
         name = new or str(uuid.uuid4())
@@ -247,19 +259,18 @@ class EventStore:
         return self._recorder.start_fork(name, draft, parent)
 
     def lease(self, session: str, *, holder: str | None = None) -> AbstractContextManager[Holder]:
-        """A session for this program alone, for the time of a ``with`` block.
+        """Keep a session for this program alone, for the time of a ``with`` block.
 
-        It ends with the block or with the process, however that ends. It keeps out others that ask
-        for a lease; it does not stop them from appending, which expected versions guard. A fork
-        has a lease of its own, and a session that is not there yet can be leased.
+        The lease ends with the block or with the process, however that ends. It keeps out others
+        that ask for a lease; it does not stop them from appending, which expected versions guard.
+        A fork has a lease of its own, and a session that is not there yet can be leased.
 
         Args:
-            holder: What this program calls itself towards those who are refused.
+            holder: The name of this program, for those who are refused.
 
         Raises:
             SessionHeld: Another program has it, or another part of this one.
-            ReadOnlyStore: Who cannot append needs no lease.
-            StoreError: The file of the lease cannot be made.
+            StoreError: The store is read-only, or the lease cannot be made.
         """
         check_name("session id", session)
         if self._connection.read_only:
@@ -271,7 +282,10 @@ class EventStore:
     # -- the fold's cache --------------------------------------------------------------------
 
     def load_fold(self, session: str) -> tuple[int, Json] | None:
-        """The newest saved state of a session's fold and the version it stands at."""
+        """Return a session's cached fold: its version and its state; None where there is none.
+
+        It is a cache: what was saved may be lost at any time, and the fold is computed again.
+        """
         rows = self._connection.rows(
             "SELECT version, state FROM folds WHERE session = ?", (session,)
         )
@@ -280,10 +294,17 @@ class EventStore:
         try:
             return int(rows[0][0]), codec.loads(self._compressor.unpack(rows[0][1]))
         except codec.DAMAGE:
-            return None  # a cache: what cannot be read is folded anew
+            return None  # a cache: what cannot be read is folded again
 
     def save_fold(self, session: str, version: int, state: Json) -> None:
-        """Keep the state of a session's fold; it is a cache, and can be dropped at any time."""
+        """Cache the state of a session's fold at a version, unless a newer one is cached.
+
+        Args:
+            state: A JSON value.
+
+        Raises:
+            StoreError: The store cannot be written now; nothing is lost by that.
+        """
         with self._connection.lock:
             packed = self._compressor.pack(codec.dumps(state))
             with self._connection.writing() as db:
@@ -304,12 +325,15 @@ class EventStore:
         expect: str | None = None,
         progress: Callable[[str, int], None] | None = None,
     ) -> Iterator[Verdict]:
-        """Derive every hash, column and payload anew and say what does not agree.
+        """Recompute every hash, column and payload, and report what differs.
+
+        Where all sessions are verified and the store itself has problems or notices (of its tables,
+        or of what it derived), these come last, in a verdict with an empty session.
 
         Args:
-            session: Only this one; all without.
-            expect: The hash that the session's last event must have: finds a cut-off tail.
-            progress: Told now and then which session and version is looked at.
+            session: Verify only this one; without it, all.
+            expect: The hash that the session's last event must have: finds a tail that was cut off.
+            progress: Called now and then with the session and the version being looked at.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -325,10 +349,10 @@ class EventStore:
                 yield whole
 
     def backup(self, target: str | Path) -> None:
-        """A consistent copy of the store at a new path, while others write.
+        """Write a consistent copy of the store to a new path, while others append.
 
         Raises:
-            StoreError: There is a file at that path already.
+            StoreError: There is a file at that path already, or it cannot be written.
         """
         self._connection.backup(Path(target))
 
@@ -343,19 +367,20 @@ class EventStore:
         before: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Hit]:
-        """Where something was said, the newest first: in any language, also in compressed payloads.
+        """Find where something was said, the newest first, in any language.
 
-        The index catches up with the log first.
+        Compressed payloads are searched as well. The index catches up with the log first.
 
         Args:
             text: Words that must all occur; ``"several words"`` in this order; ``begin*`` for words
                 that begin so.
-            session: Only there, and in what it inherits.
-            types: Only in events of these types.
-            tool: Only in calls of this tool and their results.
-            limit: How many at the most.
-            before: Only events below this position: that of the last hit, to go on behind it.
-            progress: Told how many of how many events are indexed, while the index catches up.
+            session: Search only there, and in what it inherits.
+            types: Search only events of these types.
+            tool: Search only calls of this tool and their results.
+            limit: How many hits at most.
+            before: Only events below this position: pass the last hit's to continue after it.
+            progress: Called with how many events are indexed and how many there are, while an
+                index catches up.
 
         Raises:
             StoreError: There is no word in ``text``.
@@ -367,10 +392,10 @@ class EventStore:
         return search.find(text, session, types, tool, limit, before, told)
 
     def sql(self, query: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-        """Run a query that only reads: its column names, and its rows.
+        """Run a query that only reads; return its column names and its rows.
 
         Raises:
-            StoreError: It is no query, or it would change something.
+            StoreError: It is not a query, or it would change something.
         """
         from foldlog.eventstore.sqlite.query import run
 

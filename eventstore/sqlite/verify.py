@@ -1,7 +1,7 @@
-"""Derive everything anew and compare: hashes, order, columns, payloads.
+"""Recompute everything and compare: hashes, order, columns, payloads, and what is derived.
 
-Nothing is repaired. A problem names its version; behind a broken event the chain is followed from
-what is stored, so that a second break is seen as well.
+Nothing is repaired. A problem names its version; after a broken event the chain is followed from
+what is stored, so that a second break is found as well.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Verifier:
     def verify(
         self, session: str, expect: str | None = None, progress: Progress | None = None
     ) -> Verdict:
-        """Look at every event of a session.
+        """Verify every event of a session.
 
         Args:
-            expect: The hash that the last event must have, as ``head_hash`` told it.
-            progress: Told the session, and the version that was looked at last, now and then.
+            expect: The hash that the last event must have: an earlier ``head_hash``.
+            progress: Called now and then with the session and the version that was verified last.
         """
         verdict = Verdict(session)
         names: dict[str, str] = {}
@@ -130,7 +130,7 @@ class Verifier:
         if row.version != expected:
             yield f"version {expected} is missing before it"
         if row.position <= position:
-            yield f"its position {row.position} is not behind its predecessor's"
+            yield f"its position {row.position} does not come after its predecessor's"
         try:
             data, meta = self._skeleton(row.data), self._skeleton(row.meta)
             body = self._body(row, data)
@@ -161,7 +161,7 @@ class Verifier:
                 yield f"its column {column} is {getattr(row, column)!r}, its data says {value!r}"
 
     def _load_payloads(self, rows: list[Row]) -> None:
-        """Look at the payloads of these rows that were not looked at before."""
+        """Check the payloads of these rows that were not checked before."""
         size = codec.DIGEST_BYTES
         names = {
             row.refs[start : start + size]
@@ -191,7 +191,7 @@ class Verifier:
         return content.encode() if isinstance(content, str) else content
 
     def _body(self, row: Row, skeleton: bytes) -> Any:
-        """The body with its references left open: the columns need only what is small."""
+        """Return the body with its references left open: the columns need only what is small."""
         holes: list[codec.Hole] = []
         body = codec.unseal(skeleton, row.refs, holes)
         codec.fill(holes, _Anything())

@@ -123,13 +123,13 @@ class TestForeignFiles:
     @pytest.mark.parametrize("read_only", READ_ONLY)
     def test_a_folder(self, tmp_path: Path, read_only: bool) -> None:
         (tmp_path / "inner").mkdir()
-        with pytest.raises(NotAStore, match="no file"):
+        with pytest.raises(NotAStore, match="not a file"):
             EventStore(tmp_path / "inner", read_only=read_only)
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
     def test_a_pipe(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(NotAStore, match="no file"):
+        with pytest.raises(NotAStore, match="not a file"):
             EventStore(tmp_path / "pipe")
 
     def test_a_file_as_folder(self, store_file: Path) -> None:
