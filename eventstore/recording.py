@@ -61,6 +61,18 @@ def check_name(what: str, name: object) -> None:
             raise InvalidDraft(f"the {what} {name!r:.80} is not valid Unicode.") from None
 
 
+def check_new_session(session: str) -> None:
+    """Refuse an id for a session that begins now if it has characters that are not printable.
+
+    A terminal could obey them, and nobody sees them. Sessions that have such an id already go on.
+
+    Raises:
+        InvalidDraft: It has such characters: controls, separators, invisible ones.
+    """
+    if not session.isprintable():
+        raise InvalidDraft(f"the session id {session!a:.80} has characters that do not print.")
+
+
 def _bad_name(what: str, name: object) -> InvalidDraft:
     return InvalidDraft(
         f"the {what} must be a text of 1 to {NAME_BYTES} bytes in UTF-8, not {name!r:.80}."
@@ -116,12 +128,15 @@ def to_record(
             not matter where nothing is to be recorded.
 
     Raises:
-        InvalidDraft: Two drafts have one key and different content.
+        InvalidDraft: Two drafts have one key and different content, or the session begins now and
+            its id is not printable.
         VersionConflict: Another version is the last.
     """
     fresh = _first_of_each_key(session, drafts, known)
     if fresh and expected is not None and expected != last:
         raise VersionConflict(session, expected, last)
+    if fresh and not last:
+        check_new_session(session)
     return fresh
 
 

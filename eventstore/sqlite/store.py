@@ -19,7 +19,7 @@ from foldlog.eventstore.errors import CorruptEvent, ReadOnlyStore, VersionNotFou
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.leases import FileLeases, Holder, Leases, MemoryLeases
 from foldlog.eventstore.listing import SessionInfo, no_session
-from foldlog.eventstore.recording import check_name, started_fork
+from foldlog.eventstore.recording import check_name, check_new_session, started_fork
 from foldlog.eventstore.sqlite.ancestry import Ancestry
 from foldlog.eventstore.sqlite.connection import Connection, Synchronous
 from foldlog.eventstore.sqlite.reader import Reader
@@ -254,6 +254,7 @@ class EventStore:
         parent = self.get(session, self.last(session) if at is None else at)
         name = new or str(uuid.uuid4())
         check_name("session id", name)
+        check_new_session(name)
         cwd = self.session(session).cwd
         draft = started_fork(session, parent.version, title=title, cwd=cwd)
         return self._recorder.start_fork(name, draft, parent)

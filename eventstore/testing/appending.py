@@ -112,6 +112,17 @@ class Append(Conformance):
         with pytest.raises(InvalidDraft):
             store.append(name, talk(1))
 
+    @pytest.mark.parametrize(
+        "name", ["a\x1b[2J", "a\nb", "a\x9b", "a\u202eb", "a\u200b", "a\u2028"]
+    )
+    def test_no_new_session_has_an_id_that_a_terminal_obeys(self, store: Store, name: str) -> None:
+        with pytest.raises(InvalidDraft, match="do not print"):
+            store.append(name, talk(1))
+        store.append("s", talk(1))
+        with pytest.raises(InvalidDraft, match="do not print"):
+            store.fork("s", new=name)
+        assert [info.session for info in store.sessions()] == ["s"]
+
     @pytest.mark.parametrize("name", ["会话", "a b/c?d#e%20", "O'Brien; --", "🦊" * 125])
     def test_any_other_text_is(self, store: Store, name: str) -> None:
         store.append(name, talk(1))

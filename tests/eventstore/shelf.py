@@ -20,6 +20,7 @@ from foldlog.eventstore.recording import (
     Recorded,
     check_known,
     check_name,
+    check_new_session,
     in_order,
     seal,
     started_fork,
@@ -140,6 +141,7 @@ class Shelf:
             parent = self.get(session, self.last(session) if at is None else at)
             name = new or str(uuid.uuid4())
             check_name("session id", name)
+            check_new_session(name)
             if self.exists(name):
                 raise VersionConflict(name, 0, self.last(name))
             cwd = self.session(session).cwd
