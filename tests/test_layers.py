@@ -37,6 +37,13 @@ SLOW = (
 """Imported where they are used, so that a command which needs none of them starts at once."""
 
 
+ROOMS = (
+    *("testing", "session", "live", "recall", "compaction", "summaries", "tasks", "explain"),
+    *("tokens", "render", "view", "wire", "registry", "installation"),
+)
+"""The rooms of projections, top down: each may import only those after it (types apart)."""
+
+
 def imports(layer: str) -> Iterator[tuple[str, str]]:
     """(place, imported module) for each import of a layer, wherever it stands in a file."""
     for path in sorted((ROOT / layer).rglob("*.py")):
@@ -47,6 +54,29 @@ def imports(layer: str) -> Iterator[tuple[str, str]]:
             elif isinstance(node, ast.ImportFrom):
                 module = "." * node.level + (node.module or "")
                 yield from ((place, f"{module}.{alias.name}") for alias in node.names)
+
+
+def room_imports() -> Iterator[tuple[str, str, str]]:
+    """(place, room, imported room) for each import between rooms that runs."""
+    folder = ROOT / "projections"
+    for path in sorted(folder.rglob("*.py")):
+        room = path.relative_to(folder).parts[0].removesuffix(".py")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in set(ast.walk(tree)) - set(only_types(tree)):
+            if room in ROOMS and isinstance(node, ast.ImportFrom):
+                names = (f"{node.module}.{alias.name}" for alias in node.names)
+                for name in names:
+                    layer, _, inner = name.removeprefix("foldlog.").partition(".")
+                    other = inner.split(".")[0]
+                    if layer == "projections" and other in ROOMS:
+                        yield f"{path.relative_to(ROOT)}:{node.lineno}", room, other
+
+
+def only_types(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run for type checkers only."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            yield from (inner for part in node.body for inner in ast.walk(part))
 
 
 def allowed(layer: str, module: str) -> bool:
@@ -69,6 +99,19 @@ def test_a_layer_imports_only_what_is_below_it(layer: str) -> None:
 )
 def test_an_import_across_the_layers_is_seen(module: str) -> None:
     assert not allowed("eventstore", module)
+
+
+def test_a_room_imports_only_the_rooms_below_it() -> None:
+    found = list(room_imports())
+    assert found
+    assert [arrow for arrow in found if ROOMS.index(arrow[1]) > ROOMS.index(arrow[2])] == []
+
+
+def test_every_room_has_its_place() -> None:
+    folder = ROOT / "projections"
+    rooms = {path.parent.name for path in folder.glob("*/__init__.py")}
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert rooms | modules == set(ROOMS)
 
 
 @pytest.mark.parametrize(

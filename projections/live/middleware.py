@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import httpx2
 from anthropic import (
@@ -29,8 +29,10 @@ from foldlog.projections.live.outgoing import Outgoing
 from foldlog.projections.live.recording import Recording
 from foldlog.projections.live.responses import AsyncFollowed, Followed, Follower, follower
 from foldlog.projections.live.store_thread import StoreThread
-from foldlog.projections.session import Session
 from foldlog.projections.summaries import Summarizer
+
+if TYPE_CHECKING:
+    from foldlog.projections.session import Session
 
 PATH = "/v1/messages"
 """The endpoint that is recorded, also in its beta form; all others pass."""
