@@ -176,6 +176,7 @@ def _loops() -> dict[str, Loop]:
     loops[f"typescript-{npm['@anthropic-ai/sdk'][0]}/loop"] = typescript("typescript.mjs")
     loops[f"typescript-{npm['@anthropic-ai/sdk'][0]}/runner"] = typescript("tool_runner.mjs")
     for package, program in {
+        "anthropic": "python_dump.py",
         "claude-agent-sdk": "agent_sdk.py",
         "langchain-anthropic": "langchain_loop.py",
         "pydantic-ai-slim[anthropic]": "pydantic_loop.py",
