@@ -43,12 +43,12 @@ CHANGE_COLUMNS: list[Column[Change]] = [
 
 
 def clock(time: str) -> str:
-    """A time of the store as people read it, to the second, in UTC."""
+    """Return a time of the store as people read it, to the second, in UTC."""
     return one_line(time[:19].replace("T", " "))
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """An event as ``foldlog log --json`` prints it."""
+    """Return an event as ``foldlog log --json`` prints it."""
     return {
         "position": event.position,
         "session": event.session,
@@ -65,14 +65,14 @@ def event_json(event: Event) -> dict[str, Any]:
 
 
 def headline(event: Event, chars: int = HEADLINE) -> str:
-    """What happened, on one line."""
+    """Return what happened, on one line."""
     tell = _HEADLINES.get(event.type)
     said = tell(event.data) if tell else _of_content(event)
     return shortened(f"broke off: {said}" if event.data.get("partial") is True else said, chars)
 
 
 def page(event: Event) -> Iterator[str]:
-    """All that an event says, line by line; where it has several blocks, they are numbered."""
+    """Yield all that an event says, line by line; several blocks are numbered."""
     found = content(event)
     if found is None:
         yield from _data(event.data)
@@ -85,7 +85,7 @@ def page(event: Event) -> Iterator[str]:
 
 
 def block_lines(block: Json) -> Iterator[str]:
-    """A content block as text."""
+    """Yield a content block as text."""
     name = kind(block)
     if name == "text":
         yield from _text(block.get("text"))
@@ -106,7 +106,7 @@ def block_lines(block: Json) -> Iterator[str]:
 
 
 def media_line(block: Json) -> str:
-    """An image or a document in a few words."""
+    """Return an image or a document in a few words."""
     source = block.get("source") if isinstance(block.get("source"), dict) else {}
     data = source.get("data")
     size = f", {len(data) * 3 // 4:,} bytes" if isinstance(data, str) else ""
@@ -115,7 +115,7 @@ def media_line(block: Json) -> str:
 
 
 def call_text(block: Json, chars: int = HEADLINE) -> str:
-    """A call as ``Bash(command: ls)``."""
+    """Return a call as ``Bash(command: ls)``."""
     given = block.get("input")
     pairs = given.items() if isinstance(given, dict) else [("input", given)]
     arguments = ", ".join(
@@ -211,7 +211,7 @@ def _state(data: dict[str, Json]) -> str:
 
 
 def _sent(data: dict[str, Json]) -> str:
-    """What was asked of whom, and which version it showed."""
+    """Return what was asked of whom, and which version it showed."""
     said = [data.get("purpose") or "turn", data.get("model"), f"view {data.get('view')}"]
     if data.get("divergence"):
         said.append("diverged")
@@ -266,7 +266,7 @@ _HEADLINES: dict[str, Callable[[dict[str, Json]], str]] = {
 
 
 def _data(value: Json) -> Iterator[str]:
-    """JSON for people: an object by its keys, longer text as it is."""
+    """Yield JSON for people: an object by its keys, longer text as it is."""
     if not isinstance(value, dict):
         yield from _text(json.dumps(value, ensure_ascii=False, indent=2))
         return

@@ -1,4 +1,4 @@
-"""How a command ends when it could not do what it was asked: one line, never a traceback."""
+"""Exit codes, and errors as one line: a command never ends with a traceback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 
 def print_error(error: BaseException) -> int:
-    """Say on stderr what is wrong and what to do; the exit code for it."""
+    """Print on stderr what is wrong and what to do, and return the exit code for it."""
     if isinstance(error, click.Abort | KeyboardInterrupt) or _hides_ctrl_c(error):
         return INTERRUPTED
     if isinstance(error, OSError):
@@ -39,7 +39,7 @@ def _message(error: BaseException) -> str:
         return str(error)
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else "foldlog"
-        return f"{_sentence(error.format_message())} `{path} --help` tells what there is."
+        return f"{_sentence(error.format_message())} `{path} --help` lists the options."
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError):
@@ -52,8 +52,8 @@ def _message(error: BaseException) -> str:
 
 
 def _hides_ctrl_c(error: BaseException) -> bool:
-    """Whether a library made an error of its own of a Ctrl-C, as pydantic does while it builds its
-    classes: that it quotes it is all there is to see."""
+    """Return whether a library wrapped a Ctrl-C in an error of its own, as pydantic does while it
+    builds its classes. Only the quoted name shows it."""
     known = isinstance(error, FoldlogError | click.ClickException | OSError)
     return not known and KeyboardInterrupt.__name__ in str(error)
 

@@ -41,7 +41,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Go on from somewhere else": {
         "fork": ("steering", "Start a new session that shares the past."),
-        "rewind": ("steering", "Put the head at a version again; nothing is lost."),
+        "rewind": ("steering", "Move the head back to a version; nothing is lost."),
         "recover": ("steering", "Close open calls as interrupted."),
     },
     "Choose what the model sees": {
@@ -56,7 +56,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Work with an agent": {
         "chat": ("chat", "Talk with the reference agent; every step is recorded."),
-        "resume": ("chat", "Go on with a session, from wherever it was killed."),
+        "resume": ("chat", "Continue a session, from wherever it was killed."),
     },
     "Keep order": {
         "tasks": ("compaction", "Show the task board of a session."),
@@ -99,7 +99,7 @@ class Foldlog(click.Group):
 
             near = " or ".join(get_close_matches(args[0], COMMANDS))
             hint = f" Did you mean {near}?" if near else ""
-            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+            raise click.UsageError(f"Unknown command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -164,5 +164,5 @@ def foldlog(ctx: click.Context, db: str | None) -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     foldlog(prog_name="foldlog")

@@ -44,7 +44,7 @@ async def _run(server: Server[Any]) -> None:
 
 
 def server(recall: Recall, session: str) -> Server[Any]:
-    """The server: one tool, and the events of a session as resources."""
+    """Return the server: one tool, and the events of a session as resources."""
     handlers = _Handlers(recall, session)
     return Server(
         "foldlog",
@@ -123,7 +123,7 @@ class _Handlers:
 
 
 def _blocks(content: str | list[Any]) -> list[Any]:
-    """The content of an answer as MCP has it."""
+    """Return the content of an answer as MCP has it."""
     if isinstance(content, str):
         return [types.TextContent(text=content)]
     return [

@@ -62,7 +62,9 @@ class When(click.ParamType[datetime]):
 
         found = moment(text)
         if found is None:
-            self.fail(f"{text!r} is no time. Write 2026-11-29, 2026-11-29T14:05 or 7d.", param, ctx)
+            self.fail(
+                f"{text!r} is not a time. Write 2026-11-29, 2026-11-29T14:05 or 7d.", param, ctx
+            )
         return found
 
 
@@ -85,7 +87,7 @@ json_option = click.option(
 
 
 def period_options(function: F) -> F:
-    """``--since``, ``--until`` and ``--limit``, as all listing commands have them."""
+    """Add ``--since``, ``--until`` and ``--limit``, as all listing commands have them."""
     for option in (
         click.option("--limit", type=Count(), metavar="N", help="No more than N."),
         click.option("--until", type=When(), help="Only up to this time."),
@@ -96,7 +98,7 @@ def period_options(function: F) -> F:
 
 
 def within(time: str, since: datetime | None, until: datetime | None) -> bool:
-    """Whether a time of the store lies in a period; one that cannot be read lies in none."""
+    """Return whether a time of the store lies in a period; one that cannot be read lies in none."""
     if since is None and until is None:
         return True
     from foldlog.projections.view.address import moment

@@ -57,7 +57,7 @@ def show(
     """Print records: as one JSON object a line, or as a table.
 
     Args:
-        empty: What a person is told where there are no records.
+        empty: What a person sees where there are no records.
     """
     if json:
         print_json(map(to_json, records))
@@ -70,7 +70,7 @@ def show(
 
 
 def json_line(value: Any) -> str:
-    """A value as one line of JSON."""
+    """Return a value as one line of JSON."""
     return safe_json(dumps(value).decode().lstrip())
 
 
@@ -127,24 +127,24 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Tell a person something beside the answer."""
+    """Print something that is not the answer, for a person, on stderr."""
     click.echo(one_line(text), err=True)
 
 
 def on_terminal() -> bool:
-    """Whether a person reads stdout as it is printed."""
+    """Return whether a person reads stdout as it is printed."""
     return sys.stdout.isatty()
 
 
 def styled(text: str, **style: Any) -> str:
-    """Text in colour on a terminal, if colours are welcome there."""
+    """Return text in colour on a terminal, if colours are welcome there."""
     if on_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         return click.style(text, **style)
     return text
 
 
 def table(columns: Sequence[Column[Any]], rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    """The lines of a table."""
+    """Return the lines of a table."""
     return _drawn(columns, rows) if on_terminal() else _aligned(columns, rows)
 
 
@@ -188,7 +188,7 @@ SQUEEZED = 8
 def _widths(
     columns: Sequence[Column[Any]], rows: Sequence[Sequence[Cell]], room: int
 ) -> dict[int, int]:
-    """The places of the columns that are shown on a terminal, and how wide each is.
+    """Return the places of the columns that are shown on a terminal, and how wide each is.
 
     Columns without any value are left out. Where there is no room for the others, those that can
     spare most give way first; where that does not do, spare columns are left out as well.

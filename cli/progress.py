@@ -38,7 +38,7 @@ class Bar:
             self._progress.stop()
 
     def update(self, name: str, done: int, total: int) -> None:
-        """How far something is; when it is done, its bar goes."""
+        """Show how far something is; remove its bar when it is done."""
         if self._hidden or (self._progress is None and done >= total):
             return
         if self._progress is None:
@@ -51,7 +51,7 @@ class Bar:
             self._progress.remove_task(self._tasks.pop(name))
 
     def file(self, path: Path, done: int, total: int) -> None:
-        """How many bytes of a file are read, as importers tell it."""
+        """Show how many bytes of a file are read, as importers report it."""
         self.update(path.name, done, total)
 
 

@@ -14,7 +14,7 @@ from foldlog.projections.wire.contents import block_of, content
 
 
 def raw_bytes(event: Event, number: int | None) -> bytes:
-    """The bytes of a block; of the whole content where it is one text, or one image or document.
+    """Return the bytes of a block; of all content where that is text, one image or one document.
 
     Raises:
         VersionNotFound: It has no bytes of its own, or it is not clear which block is meant.
@@ -38,7 +38,7 @@ def raw_bytes(event: Event, number: int | None) -> bytes:
 
 
 def is_text(event: Event, number: int | None) -> bool:
-    """Whether the bytes are text for people."""
+    """Return whether the bytes are text for people."""
     found = [block_of(event, number)] if number else blocks(content(event) or [])
     return all(kind(block) not in MEDIA for block in found)
 
@@ -55,7 +55,7 @@ def _bytes(event: Event, block: Json) -> bytes:
     if len(inner) == 1:
         return _bytes(event, inner[0])
     raise VersionNotFound(
-        f"a {name} block (version {event.version}) is no text, image or document."
+        f"a {name} block (version {event.version}) is not a text, image or document."
         " Show it without --raw."
     )
 
@@ -70,7 +70,7 @@ def _media(event: Event, block: Json) -> bytes:
             return b64decode(data)
         except Error as error:
             raise VersionNotFound(
-                f"the {kind(block)} of version {event.version} is no base64 ({error})."
+                f"the {kind(block)} of version {event.version} is not base64 ({error})."
                 " Show it without --raw."
             ) from error
     raise VersionNotFound(

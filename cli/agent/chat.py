@@ -24,7 +24,7 @@ LAST = 200
 """Characters of what was said last that are shown where a session goes on."""
 
 HOLDER = "foldlog chat"
-"""What others are told who ask for the same session."""
+"""The name that others see who ask for the same session."""
 
 
 class Chat:
@@ -51,7 +51,7 @@ class Chat:
 
     @property
     def where(self) -> str:
-        """The store, as the commands are told of it."""
+        """The store, as commands take it."""
         return str(self.store.path)
 
     def open(self, session: str) -> None:
@@ -69,10 +69,10 @@ class Chat:
         tell_folder(agent.session, agent.executor.cwd)
 
     def set_policy(self, name: str) -> None:
-        """Prepare views by another policy from now on.
+        """Prepare views with another policy from now on.
 
         Raises:
-            PolicyError: There is no such policy, or it says what cannot be.
+            PolicyError: There is no such policy, or it is not valid.
         """
         self.setup = self.setup.with_policy(name)
         self.agent = self.setup.agent(self.agent.session)
@@ -80,15 +80,15 @@ class Chat:
     # -- turns -------------------------------------------------------------------------------
 
     def say(self, prompt: str) -> None:
-        """One turn."""
+        """Run one turn."""
         self.setup.begin(self.agent.session, self.agent.executor)
         self.agent.say(prompt)
 
     def finish(self) -> None:
-        """Go on with a turn that has no end."""
+        """Continue a turn that was interrupted."""
         session = self.agent.session
         if session.version and owes(session.view()):
-            note("The last turn has no end: it goes on.")
+            note("The last turn was interrupted; resuming it.")
             self.agent.go_on()
 
     def answer(self) -> None:
@@ -103,14 +103,14 @@ class Chat:
     # -- the conversation --------------------------------------------------------------------
 
     def greet(self) -> None:
-        """Tell a person who answers, where, how to get help, and what was said last."""
+        """Show a person who answers, where, how to get help, and what was said last."""
         if not is_interactive():
             return
         agent, session = self.agent, self.agent.session
-        note(f"{agent.model.name} in {agent.executor.cwd}; /help lists what can be said.")
+        note(f"{agent.model.name} in {agent.executor.cwd}; /help lists the commands.")
         last = newest(session.view()) if session.version else None
         if last is not None:
-            note(f"{session.version:,} events until now (/log), at last: {headline(last, LAST)}")
+            note(f"{session.version:,} events so far (/log); the last: {headline(last, LAST)}")
 
     def run(self) -> None:
         """Take prompts and slash commands until somebody leaves."""
@@ -129,10 +129,10 @@ class Chat:
                 print()
                 note("Stopped. Ctrl-C once more, or Ctrl-D, leaves.")
         if self.agent.session.version:
-            note(f"`foldlog resume {self.agent.session.id}` goes on.")
+            note(f"`foldlog resume {self.agent.session.id}` continues the session.")
 
     def _take(self, line: str) -> None:
-        """A prompt or a slash command. What fails is told to a person, and raised in a pipe."""
+        """Take a prompt or a slash command; report a failure to a person, raise it in a pipe."""
         if line.startswith("/"):
             slash.run(line, self)
         elif line.strip():
@@ -145,12 +145,12 @@ class Chat:
 
 
 def is_interactive() -> bool:
-    """Whether a person can be asked."""
+    """Return whether a person can be asked."""
     return sys.stdin.isatty()
 
 
 def _line() -> str:
-    """What a person types; a line that ends in a backslash goes on in the next one."""
+    """Return what a person types; a line that ends in a backslash continues in the next one."""
     if not is_interactive():
         line = sys.stdin.readline()
         if not line:
@@ -163,7 +163,7 @@ def _line() -> str:
 
 
 def _prompt(text: str) -> str:
-    """A prompt; readline, which gives a history and keys, is told what in it takes no room."""
+    """Return a prompt in which readline knows what takes no room; it gives a history and keys."""
     try:
         import readline  # noqa: F401
     except ImportError:

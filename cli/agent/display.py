@@ -26,7 +26,7 @@ CHARS = 120
 
 
 class Display:
-    """Shows a turn on stdout.
+    """Prints a turn on stdout.
 
     Attributes:
         indent: Stands before each line, for what a subagent does.
@@ -70,11 +70,11 @@ class Display:
     # -- what happens between replies ----------------------------------------------------------
 
     def call(self, block: Mapping[str, Any]) -> None:
-        """A tool is called."""
+        """Show that a tool is called."""
         self._line(styled("● ", fg="cyan") + call_text(dict(block)))
 
     def result(self, event: Event) -> None:
-        """What a call gave, in a few lines."""
+        """Show what a call gave, in a few lines."""
         text = plain_text(blocks(content_of(event.data.get("content"))))
         lines = text.strip().split("\n")
         colour = {"fg": "red"} if event.data.get("is_error") else {"dim": True}
@@ -84,18 +84,18 @@ class Display:
             self._line("  " + styled(f"… {len(lines) - LINES:,} more lines", dim=True))
 
     def edited(self, event: Event) -> None:
-        """The view was made smaller."""
+        """Show that the view was made smaller."""
         before, after = event.data.get("tokens_before"), event.data.get("tokens_after")
         sizes = f"; {before:,} to {after:,} tokens" if before and after else ""
         self.note(f"[{event.data.get('rule')}: {event.data.get('reason')}{sizes}]")
 
     def note(self, text: str) -> None:
-        """What a person should know beside the conversation."""
+        """Print what a person should know besides the conversation, on stderr."""
         self.close()
         click.echo(f"{self.indent}{one_line(text)}", err=True)
 
     def inner(self) -> Display:
-        """The display of a subagent."""
+        """Return the display of a subagent."""
         return type(self)(self.indent + "  │ ")
 
     def _line(self, line: str) -> None:
@@ -108,7 +108,7 @@ class Display:
 
 
 class Quiet(Display):
-    """Keeps stdout for the answer: calls are told on stderr, a line each."""
+    """Keeps stdout for the answer: calls are printed on stderr, a line each."""
 
     def streamed(self, event: Any) -> None:
         pass
@@ -121,5 +121,5 @@ class Quiet(Display):
 
 
 def answer_of(event: Event) -> str:
-    """The text of a reply."""
+    """Return the text of a reply."""
     return plain_text(blocks(content_of(event.data.get("content"))))

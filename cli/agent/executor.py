@@ -3,7 +3,7 @@
     arguments -> permission.decided -> tool.started -> hooks -> the tool -> hooks -> tool.result
 
 Whatever happens, a call gets a result that the model can read: a tool, a hook or an argument that
-breaks is told of in it. Only what concerns the person or the store leaves ``run``: Ctrl-C, once the
+breaks is named in it. Only what concerns the person or the store leaves ``run``: Ctrl-C, once the
 result is recorded, and a store that cannot record.
 """
 
@@ -61,7 +61,7 @@ class Executor:
         self._read_to = 0
 
     def definitions(self) -> list[dict[str, Any]]:
-        """The tools, as ``tools`` of a request holds them."""
+        """Return the tools, as ``tools`` of a request holds them."""
         return [tool.definition() for tool in self.tools.values()]
 
     def run(self, call: Mapping[str, Any]) -> Event:
@@ -91,7 +91,7 @@ class Executor:
         return self._record(call, Result(why, is_error=True))
 
     def _answered(self, running: Running) -> Result:
-        """What comes of a call. Only the store's own errors and Ctrl-C leave it."""
+        """Return what comes of a call. Only the store's own errors and Ctrl-C leave it."""
         call = running.call
         context = Context(
             self.session,
@@ -121,23 +121,23 @@ class Executor:
         return self._with_hooks(self._ran(tool, arguments, context), event, notes)
 
     def _tool(self, call: Mapping[str, Any], arguments: Any) -> Tool:
-        """The tool of a call, if it is one that can be run.
+        """Return the tool of a call, if it is one that can be run.
 
         Raises:
             ToolFailed: It cannot; the error tells the model what to do.
         """
         name, tool = call.get("name"), self.tools.get(str(call.get("name")))
         if tool is None:
-            raise ToolFailed(f"There is no tool {name!r}. There are {', '.join(self.tools)}.")
+            raise ToolFailed(f"Unknown tool {name!r}; choose from {', '.join(self.tools)}.")
         if problems := list(mistakes(tool.input_schema, arguments)):
             listed = "\n".join(f"- {problem}" for problem in problems)
-            raise ToolFailed(f"The arguments are not those of {name}. Call it again:\n{listed}")
+            raise ToolFailed(f"The arguments of {name} are not valid. Call it again:\n{listed}")
         if self._has_begun(str(call.get("id"))):
             raise ToolFailed("This call began before, and no call runs twice. Make a new one.")
         return tool
 
     def _has_begun(self, call: str) -> bool:
-        """Whether a call of that id began on this lineage, in this process or in another one."""
+        """Return whether a call of that id began on this lineage, in any process."""
         store, name = self.session.store, self.session.id
         last = store.last(name)
         if last > self._read_to:
@@ -183,7 +183,7 @@ class Running:
 
 
 def stopped(running: Running, stop: KeyboardInterrupt) -> Result:
-    """The result of a call that a person stopped."""
+    """Return the result of a call that a person stopped."""
     if not running.began:
         return Result(NOT_RUN, is_error=True)
     output = stop.output.rstrip() if isinstance(stop, Stopped) else ""
@@ -191,18 +191,18 @@ def stopped(running: Running, stop: KeyboardInterrupt) -> Result:
 
 
 def failed(error: Exception) -> Result:
-    """The result of a call that did not work."""
+    """Return the result of a call that did not work."""
     told = str(error) if isinstance(error, ToolFailed | Refused) else ""
     return storable(told or f"{type(error).__name__}: {error}", is_error=True)
 
 
 def shown(call: Mapping[str, Any]) -> dict[str, Any]:
-    """What a hook is told of a call."""
+    """Return what a hook gets of a call."""
     return {key: call.get(key) for key in ("id", "name", "input")}
 
 
 def mistakes(schema: Mapping[str, Any], arguments: Any) -> Iterable[str]:
-    """What in the arguments of a call is not as the tool's schema says, the first few."""
+    """Yield what in the arguments of a call is not as the tool's schema says, the first few."""
     from itertools import islice
 
     from jsonschema import Draft202012Validator

@@ -1,10 +1,10 @@
 """Hooks: what runs before and after a tool.
 
-A hook is a Python callable or a shell command. It is told of the call; a command reads that as JSON
-from its standard input. One before the call may refuse it: a callable raises ``Refused``, a command
+A hook is a Python callable or a shell command. It gets the call; a command reads it as JSON from
+its standard input. One before the call may refuse it: a callable raises ``Refused``, a command
 exits with 2 and says why, or prints ``{"decision": "deny", "reason": …}``. What else a hook says is
-put behind the result. A hook that breaks is told of there too; the call goes on without it, unless
-the hook is ``required``.
+put after the result, as is a note about a hook that breaks; the call runs without that hook, unless
+it is ``required``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SettingsError(FoldlogError):
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """What a hook is told.
+    """What a hook gets, as an object or as JSON.
 
     Attributes:
         phase: ``before`` or ``after`` the call.
@@ -93,18 +93,18 @@ class Hook:
 
     @property
     def name(self) -> str:
-        """How it is called in what is told of it."""
+        """Its name in messages."""
         if isinstance(self.run, str):
             return f"`{self.run}`"
         return getattr(self.run, "__name__", repr(self.run))
 
     def concerns(self, event: HookEvent) -> bool:
-        """Whether it runs for that call: a guard sees a call in doubt, as a denial does."""
+        """Return whether it runs for that call: a guard sees a call in doubt, as a denial does."""
         tool = str(event.call.get("name"))
         return self.match is None or self.match.denies(tool, event.subject, event.cwd)
 
     def ask(self, event: HookEvent) -> str:
-        """What it has to say.
+        """Return what it has to say.
 
         Raises:
             Refused: It refuses the call.
@@ -191,7 +191,7 @@ def _shell(command: str, event: HookEvent, timeout: float) -> tuple[int, str, st
 
 
 def _decision(out: str) -> dict[str, Any]:
-    """What a command printed as a JSON object; empty where it printed something else."""
+    """Return what a command printed as a JSON object; empty where it printed something else."""
     try:
         found = json.loads(out)
     except (ValueError, RecursionError):
@@ -212,10 +212,10 @@ def _hook(entry: Any, where: str) -> Hook:
     )
     command, timeout = given.get("command"), given.get("timeout", TIMEOUT)
     if not isinstance(command, str) or not command.strip():
-        raise SettingsError(f"{where}: command: {command!r} is no command.")
+        raise SettingsError(f"{where}: command: {command!r} is not a command.")
     is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if not (is_number and 0 < timeout <= LONGEST):
-        raise SettingsError(f"{where}: timeout: {timeout!r} is no number of seconds.")
+        raise SettingsError(f"{where}: timeout: {timeout!r} is not a number of seconds.")
     if not isinstance(required := given.get("required", False), bool):
         raise SettingsError(f"{where}: required: {required!r} is neither true nor false.")
     return Hook(command, _pattern(given.get("match"), f"{where}: match"), float(timeout), required)
@@ -229,14 +229,14 @@ def _pattern(text: Any, where: str) -> Pattern | None:
 
 
 def table(value: Any, where: str, keys: Iterable[str]) -> Mapping[str, Any]:
-    """A table that has no other keys.
+    """Return a table that has no other keys.
 
     Raises:
         SettingsError: It has, or it is none.
     """
     if not isinstance(value, Mapping):
-        raise SettingsError(f"{where}: {value!r} is no table.")
+        raise SettingsError(f"{where}: {value!r} is not a table.")
     for key in value:
         if key not in keys:
-            raise SettingsError(f"{where}: {key}: no such key; there are {', '.join(keys)}.")
+            raise SettingsError(f"{where}: {key}: unknown key; choose from {', '.join(keys)}.")
     return value

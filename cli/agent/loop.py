@@ -2,7 +2,7 @@
 
     agent.say("Fix the failing tests")
 
-A turn is what a person says, then requests and calls until a reply calls nothing. What is open and
+A turn is a prompt, then requests and calls until a reply calls nothing. What is open and
 whether the model owes a reply is read from the log each time, nothing of it is kept in memory: so a
 session that was killed anywhere goes on with ``go_on``. Requests and replies are recorded by the
 middleware beneath the SDK, results by the executor.
@@ -33,7 +33,7 @@ THINKS = 1_000_000
 """Models with such a window, those from 4.6 on, think as much as a request needs when asked to."""
 
 CUT = {
-    "max_tokens": "The reply was cut off: it reached the most tokens of one. Say `go on` for more.",
+    "max_tokens": "The reply was cut off at its most tokens. Say `go on` for more.",
     "model_context_window_exceeded": "The reply was cut off: the window is full. /compact helps.",
     "refusal": "The model refused to go on.",
 }
@@ -78,7 +78,7 @@ class Agent:
         self.go_on()
 
     def take_up(self) -> None:
-        """Close what a crash left: a reply that broke off is left behind, open calls are closed."""
+        """Clean up after a crash: drop a reply that broke off, close open calls."""
         leave_broken(self.session)
         self.session.recover()
 
@@ -101,9 +101,9 @@ class Agent:
         self.display.result(self.executor.run(call))
 
     def _ask(self) -> None:
-        """Ask for a reply; one that breaks off is left behind and asked for again.
+        """Ask for a reply; one that breaks off is dropped from the view and asked for again.
 
-        A connection may die behind the last event of a reply: it came whole then.
+        A connection may die after the last event of a reply, which then came whole.
         """
         import anthropic
 

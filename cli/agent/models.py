@@ -28,7 +28,7 @@ class NoKey(FoldlogError):
 
     def __init__(self) -> None:
         super().__init__(
-            "there is no key for the API. Set ANTHROPIC_API_KEY (https://platform.claude.com makes"
+            "no API key was found. Set ANTHROPIC_API_KEY (https://platform.claude.com makes"
             f" one), or play a script with --model {SCRIPTED}FILE."
         )
 
@@ -38,7 +38,7 @@ class RequestFailed(FoldlogError):
 
 
 def reason(error: Exception) -> str:
-    """What the API, or the way to it, said."""
+    """Return what the API, or the way to it, said."""
     body = getattr(error, "body", None)
     inner = body.get("error") if isinstance(body, dict) else None
     words = inner.get("message") if isinstance(inner, dict) else None
@@ -46,18 +46,20 @@ def reason(error: Exception) -> str:
 
 
 def advice(error: Exception) -> str:
-    """Why a request failed and what to do about it: for a person, in one line."""
+    """Return why a request failed and what to do about it: for a person, in one line."""
     import anthropic
 
     if isinstance(error, anthropic.AuthenticationError):
-        return f"the API knows nobody by this key: {reason(error)}. Check ANTHROPIC_API_KEY."
+        return f"the API rejected this key: {reason(error)}. Check ANTHROPIC_API_KEY."
     if isinstance(error, anthropic.APIStatusError):
         later = "Try again later" if error.status_code >= 429 else "Nothing is lost"
         return (
             f"the API refused the request ({error.status_code}): {reason(error)}."
-            f" {later}; `foldlog resume` goes on."
+            f" {later}; `foldlog resume` continues."
         )
-    return f"the API was not reached: {reason(error)}. Check the network; `foldlog resume` goes on."
+    return (
+        f"the API was not reached: {reason(error)}. Check the network; `foldlog resume` continues."
+    )
 
 
 class Model(Protocol):
@@ -74,15 +76,15 @@ class Model(Protocol):
     def window(self) -> int | None: ...
 
     def client(self, session: Session) -> Anthropic:
-        """What talks to it for a session."""
+        """Return what talks to it for a session."""
         ...
 
     def summarizer(self, name: str, session: Session) -> Summarizer:
-        """The summarizer of that name, who may ask it."""
+        """Return the summarizer of that name, who may ask it."""
         ...
 
     def of_call(self, tool_use_id: str) -> Model:
-        """Who answers the subagent that a call starts."""
+        """Return who answers the subagent that a call starts."""
         ...
 
 
@@ -109,7 +111,7 @@ class Api:
         return Anthropic()
 
     def checked(self) -> Api:
-        """The same, if there is something to authenticate with.
+        """Return the same, if there is something to authenticate with.
 
         Raises:
             NoKey: There is not.
@@ -155,7 +157,7 @@ class Scripted:
 
 
 def named_model(name: str) -> Model:
-    """The model that a person means: ``scripted:FILE``, or a name of the API.
+    """Return the model that a person means: ``scripted:FILE``, or a name of the API.
 
     Raises:
         ScriptError: The file is not there, or no script.

@@ -80,7 +80,7 @@ class Pattern:
 
     @classmethod
     def parse(cls, text: str) -> Pattern:
-        """A pattern as a person writes it.
+        """Return a pattern as a person writes it.
 
         Raises:
             PatternError: It is none; the error says how one looks.
@@ -102,7 +102,7 @@ class Pattern:
         return self.tool if self.text is None else f"{self.tool}({self.text})"
 
     def allows(self, tool: str, subject: Subject, cwd: Path) -> bool:
-        """Whether what it allows includes a call: in doubt it does not."""
+        """Return whether what it allows includes a call: in doubt it does not."""
         if tool != self.tool:
             return False
         if self.text is None:
@@ -112,7 +112,7 @@ class Pattern:
         return isinstance(subject, str) and _command_allowed(self.text, subject)
 
     def denies(self, tool: str, subject: Subject, cwd: Path) -> bool:
-        """Whether what it denies includes a call: in doubt it does.
+        """Return whether what it denies includes a call: in doubt it does.
 
         A path is denied by either of its names, a line by any command in it.
         """
@@ -126,7 +126,7 @@ class Pattern:
 
 
 def offered(tool: str, subject: Subject, cwd: Path) -> tuple[Pattern, ...]:
-    """The patterns that would allow a call, the narrowest first."""
+    """Return the patterns that would allow a call, the narrowest first."""
     if isinstance(subject, Touched):
         return tuple(Pattern(tool, text) for text in _paths_offered(subject.path, cwd))
     if not isinstance(subject, str):
@@ -188,7 +188,7 @@ def _program(word: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _command(text: str, flags: int = 0) -> re.Pattern[str]:
-    """The expression of a pattern. What a star but the last took is not given back, as in
+    """Return the expression of a pattern. What a star but the last took is not given back, as in
     ``fnmatch``: no pattern is slow, whatever the command."""
     bare = text.removesuffix(" *")
     first, *rest = [re.escape(p.replace("[*]", "*")) for p in re.split(r"(?<!\[)\*|\*(?!\])", bare)]
@@ -199,13 +199,13 @@ def _command(text: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def _absolute(text: str, cwd: Path) -> str:
-    """A pattern of a path, from the root; ``..`` and ``.`` taken away."""
+    """Return a pattern of a path, from the root; ``..`` and ``.`` taken away."""
     below = f"{text}**" if text.endswith("/") else text
     return os.path.normpath(os.path.join(_literal(cwd), os.path.expanduser(below)))
 
 
 def _path_denied(text: str, subject: Touched) -> bool:
-    """A path is compared under each name that it, and the pattern's beginning, has.
+    """Return whether a pattern denies a path under any name of it, or of the pattern's beginning.
 
     A folder that is named without stars is meant with all that is below it.
     """
@@ -224,7 +224,7 @@ def _path(text: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def _paths_offered(path: Path, cwd: Path) -> list[str]:
-    """The path itself, and all that is in its folder; nobody is offered the whole disk."""
+    """Return the path itself, and all that is in its folder; nobody is offered the whole disk."""
     inside = path.relative_to(cwd) if path.is_relative_to(cwd) else path
     folder = inside if path.is_dir() else inside.parent
     below = "**" if folder == Path() else f"{_literal(folder)}/**"

@@ -127,7 +127,7 @@ class Permissions:
     def decide(
         self, tool: Tool, arguments: Arguments, subject: Subject, context: Context
     ) -> Verdict:
-        """Whether a call may run; asked for where it has to be, and recorded.
+        """Return whether a call may run; asked for where it has to be, and recorded.
 
         A call that needs no permission and is not denied leaves no event.
         """
@@ -156,13 +156,13 @@ class Permissions:
             self._record(None, "allow", "always", pattern, "person")
 
     def hides(self, path: Path, cwd: Path) -> bool:
-        """Whether a file may not be read: what is denied to ``read`` no search shows either."""
+        """Return whether a file is denied to ``read``: then no search shows it either."""
         return self.found("deny", "read", Touched(path, path), cwd) is not None
 
     def found(
         self, decision: Decision, tool: str, subject: Subject, cwd: Path
     ) -> tuple[Pattern, str] | None:
-        """The pattern that decides a call, and who decided: ``given`` beforehand or ``earlier``."""
+        """Return the pattern that decides a call, and who set it: ``given`` or ``earlier``."""
         self._catch_up()
         for by, held in (("given", self._given), ("earlier", self._decided)):
             for pattern in held[decision]:
@@ -232,7 +232,7 @@ class Permissions:
 
 
 def needed(tool: Tool, subject: Subject, cwd: Path) -> str:
-    """Why a call needs permission; empty where it needs none."""
+    """Return why a call needs permission; empty where it needs none."""
     if isinstance(subject, Touched) and not subject.path.is_relative_to(cwd):
         return f"{tool.name} outside of the session's folder"
     if tool.writes:
@@ -241,7 +241,7 @@ def needed(tool: Tool, subject: Subject, cwd: Path) -> str:
 
 
 def about(subject: Subject) -> str:
-    """What a call is about, as a text."""
+    """Return what a call is about, as a text."""
     if isinstance(subject, Touched):
         return str(subject.path)
     return subject or ""

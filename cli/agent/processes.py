@@ -62,7 +62,7 @@ class Kept:
         return bool(data)
 
     def ends(self) -> tuple[bytes, int, bytes]:
-        """The head, how many bytes are left out behind it, and the tail."""
+        """Return the head, how many bytes are left out after it, and the tail."""
         last = b"".join(self._last)[-self.tail :] if self.tail else b""
         return bytes(self._first), self.total - len(self._first) - len(last), last
 
@@ -93,12 +93,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 def shell() -> str:
-    """The shell that commands run in."""
+    """Return the shell that commands run in."""
     return "/bin/bash" if os.access("/bin/bash", os.X_OK) else "/bin/sh"
 
 
 def environment() -> dict[str, str]:
-    """The environment of a command: ours, without credentials of the model."""
+    """Return the environment of a command: ours, without credentials of the model."""
     return {name: value for name, value in os.environ.items() if name not in SECRETS}
 
 

@@ -90,7 +90,7 @@ class Script:
 
     @classmethod
     def read(cls, path: str | Path) -> Script:
-        """The script in a file.
+        """Return the script in a file.
 
         Raises:
             ScriptError: It is not there, or is no script.
@@ -105,11 +105,11 @@ class Script:
         except OSError as error:
             raise ScriptError(f"{path}: {error.strerror}. Name a file that is there.") from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise ScriptError(f"{path} is no script: {error}") from error
+            raise ScriptError(f"{path} is not a script: {error}") from error
         return cls(str(path), replies, summaries, **known)
 
     def of_call(self, tool_use_id: str) -> Script:
-        """What the subagent says that a call starts."""
+        """Return what the subagent says that a call starts."""
         found: Sequence[Entry] = ()
         for number, entry in enumerate(self.replies):
             made = zip(self.calls(number), entry.get("calls", ()), strict=True)
@@ -120,7 +120,7 @@ class Script:
         return replace(self, name=name, replies=found, summaries=(), ids=f"{tool_use_id}_")
 
     def calls(self, number: int) -> list[Block]:
-        """The calls of a reply, counted from 0. Their ids are the same each time."""
+        """Return the calls of a reply, counted from 0. Their ids are the same each time."""
         return [
             {
                 "type": "tool_use",
@@ -133,7 +133,7 @@ class Script:
 
 
 def _typed(key: str, value: Any, kinds: tuple[type, ...]) -> Any:
-    """A value of the type that the script's reader relies on."""
+    """Return a value of the type that the script's reader relies on."""
     if type(value) not in kinds or (type(value) in (int, float) and value < 0):
         raise ValueError(f"{key} is {value!r:.80}, and should be {kinds[-1].__name__}.")
     return value
@@ -152,7 +152,7 @@ def _check(entry: Any) -> None:
     for error in entry.get("errors", ()):
         if error not in (*ERRORS, BREAK):
             known = ", ".join((*ERRORS, BREAK))
-            raise ValueError(f"there is no error {error!r}. There are {known}.")
+            raise ValueError(f"unknown error {error!r}; choose from {known}.")
     for call in entry.get("calls", ()):
         if not isinstance(call.get("name"), str):
             raise ValueError("a call has no name.")
@@ -180,7 +180,7 @@ class Progress:
     TYPES = ("message.assistant", "request.failed", "summary.requested")
 
     def now(self) -> Progress:
-        """The same, with all that was recorded since."""
+        """Return the same, with all that was recorded since."""
         for event in self.store.read(self.session, after=self._seen, types=self.TYPES):
             self._seen = event.version
             if event.type == "summary.requested":

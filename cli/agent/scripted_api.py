@@ -22,7 +22,7 @@ PIECE = 12
 def transport(
     script: Script, progress: Progress, *, summaries: bool = False
 ) -> httpx2.MockTransport:
-    """What stands beneath the SDK and answers in the place of the API.
+    """Return the transport that answers the SDK in place of the API.
 
     Args:
         summaries: Answer what a summarizer asks.
@@ -134,7 +134,7 @@ class _Answer:
 
 
 def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A message as the events of a stream."""
+    """Yield a message as the events of a stream."""
     usage = {**message["usage"], "output_tokens": 1}
     start = {**message, "content": [], "stop_reason": None, "usage": usage}
     yield {"type": "message_start", "message": start}
@@ -150,7 +150,7 @@ def _events(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _pieces(block: Block) -> tuple[Block, list[Block]]:
-    """How a block begins, and what is added to it."""
+    """Return how a block begins, and what is added to it."""
     match block["type"]:
         case "text":
             return {**block, "text": ""}, _cut(block["text"], "text_delta", "text")
@@ -165,7 +165,7 @@ def _pieces(block: Block) -> tuple[Block, list[Block]]:
 
 
 def _cut(text: str, type: str, key: str) -> list[Block]:
-    """A text as deltas."""
+    """Return a text as deltas."""
     return [{"type": type, key: text[at : at + PIECE]} for at in range(0, len(text), PIECE)]
 
 

@@ -37,7 +37,7 @@ class Settings:
 
     @classmethod
     def read(cls, path: Path) -> Settings:
-        """The settings of a file.
+        """Return the settings of a file.
 
         Raises:
             SettingsError: It cannot be read, or says what cannot be; the error names the key.
@@ -47,7 +47,7 @@ class Settings:
         except OSError as error:
             raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
         except ValueError as error:
-            raise SettingsError(f"{path} is no TOML: {error}.") from error
+            raise SettingsError(f"{path} is not TOML: {error}.") from error
         given = table(data, str(path), ("hooks", "permissions"))
         permissions = table(given.get("permissions", {}), f"{path}: permissions", ("allow", "deny"))
         allow, deny = (
@@ -59,7 +59,7 @@ class Settings:
 
 def _patterns(value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise SettingsError(f"{where}: {value!r} is no list of patterns.")
+        raise SettingsError(f"{where}: {value!r} is not a list of patterns.")
     for text in value:
         try:
             Pattern.parse(text)

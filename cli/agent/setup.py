@@ -53,7 +53,7 @@ recall gives the content back."""
 
 
 def new_session() -> str:
-    """An id for a new session."""
+    """Return an id for a new session."""
     return str(uuid.uuid4())
 
 
@@ -89,7 +89,7 @@ class Setup:
     spending: Spending = field(default_factory=Spending)
 
     def agent(self, session: Session) -> Agent:
-        """The agent for a session; what a crash left open in it is closed."""
+        """Return the agent for a session; what a crash left open in it is closed."""
         permissions = Permissions(session, allow=self.allow, deny=self.deny, ask=self.ask)
         tools = [*standard(), task_tool(self, permissions)]
         asks = self.ask is not None
@@ -108,7 +108,7 @@ class Setup:
             session.append(*drafts)
 
     def subagent(self, parent: Permissions, session: Session, call: str) -> Agent:
-        """The agent for the child session of a call: it has no subagents of its own."""
+        """Return the agent for the child session of a call: it has no subagents of its own."""
         permissions = Permissions(session, ask=self.ask, above=parent)
         child = replace(self, model=self.model.of_call(call), display=self.display.inner())
         made = child._agent(session, standard(), permissions, child.display, self.policy)
@@ -212,7 +212,7 @@ def setup(
     settings: Path | None,
     limit: Decimal | None,
 ) -> Setup:
-    """How the agent is made that a person asks for.
+    """Return how the agent is made that a person asks for.
 
     Args:
         known: The session that it goes on with: what is not named is as it was there.

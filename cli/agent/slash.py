@@ -1,7 +1,7 @@
 """Slash commands: what a person says to the agent, not to the model.
 
-Those that only read are the commands of foldlog itself, for this session. A mistake is told in one
-line, and the conversation goes on.
+Those that only read are the commands of foldlog itself, for this session. A mistake is reported in
+one line, and the conversation continues.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ HELP = {
     "/compact [instructions]": "Make the view smaller now; say what a summary should keep in mind.",
     "/view [--as pieces]": "What the model sees.",
     "/why V": "How version V came to be shown as it is.",
-    "/rewind V": "Go on from version V; what came after stays in the log.",
-    "/fork": "Go on in a new session that shares the past.",
+    "/rewind V": "Continue from version V; what came after stays in the log.",
+    "/fork": "Continue in a new session that shares the past.",
     "/policy NAME": "Compact by this policy from now on.",
     "/export [-o FILE]": "The session as Markdown.",
     "/log": "What happened, event by event.",
     "/tasks": "The task board.",
     "/help": "This list.",
-    "/quit": "Leave. `foldlog resume` goes on.",
+    "/quit": "Leave. `foldlog resume` continues the session.",
 }
 
 READING = ("view", "why", "export", "log", "tasks", "diff", "stats", "verify", "show")
@@ -38,11 +38,11 @@ READING = ("view", "why", "export", "log", "tasks", "diff", "stats", "verify", "
 
 
 class Unknown(FoldlogError):
-    """There is no such slash command, or it needs something else."""
+    """An unknown slash command, or one that needs something else."""
 
 
 def run(line: str, chat: Chat) -> None:
-    """Run a slash command; what is wrong with it is told."""
+    """Run a slash command; report what is wrong with it."""
     name, _, rest = line[1:].strip().partition(" ")
     try:
         if name in READING:
@@ -50,7 +50,7 @@ def run(line: str, chat: Chat) -> None:
         elif name in WRITING:
             WRITING[name](chat, rest.strip())
         else:
-            raise Unknown(f"there is no /{name}. /help lists what there is.")
+            raise Unknown(f"unknown command /{name}; /help lists the commands.")
     except (FoldlogError, click.ClickException, OSError, ValueError) as error:
         _tell(error)
 
@@ -95,7 +95,7 @@ def _policy(chat: Chat, name: str) -> None:
     from foldlog.projections.compaction.policy import presets
 
     if not name:
-        raise Unknown(f"/policy needs a name or a file. There are {', '.join(presets())}.")
+        raise Unknown(f"/policy needs a name or a file. Choose from {', '.join(presets())}.")
     chat.set_policy(name)
     say(f"Views are prepared by {name} from now on.")
 

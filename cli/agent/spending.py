@@ -61,7 +61,7 @@ class Spending:
             )
 
     def count(self, store: Store) -> Decimal:
-        """What was spent until now; each event is read once."""
+        """Return what was spent until now; each event is read once."""
         for session, seen in self._seen.items():
             for event in store.read(session, after=seen, types=PAID):
                 self._seen[session] = event.version

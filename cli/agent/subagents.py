@@ -32,7 +32,11 @@ SCHEMA = {
     "type": "object",
     "properties": {
         "description": {"type": "string", "description": "The work, in a few words."},
-        "prompt": {"type": "string", "description": "What the agent is told.", "minLength": 1},
+        "prompt": {
+            "type": "string",
+            "description": "The instructions for the agent.",
+            "minLength": 1,
+        },
     },
     "required": ["description", "prompt"],
     "additionalProperties": False,
@@ -40,7 +44,7 @@ SCHEMA = {
 
 
 def task_tool(setup: Setup, permissions: Permissions) -> Tool:
-    """The tool that runs a subagent.
+    """Return the tool that runs a subagent.
 
     Args:
         setup: How its agent is made.
@@ -62,7 +66,7 @@ def task_tool(setup: Setup, permissions: Permissions) -> Tool:
 
 
 def _begun(arguments: Arguments, context: Context) -> Session:
-    """The child session, which names the call that it comes from."""
+    """Return the child session, which names the call that it comes from."""
     parent = context.session
     child = Session(parent.store, str(uuid.uuid4()))
     made = {"session": parent.id, "version": parent.version, "kind": "subagent"}

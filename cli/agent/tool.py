@@ -1,7 +1,7 @@
-"""What a tool is: a description for the model, and a function that does the work.
+"""Tools: a description for the model, and a function that does the work.
 
-A tool gives text or blocks; what it cannot do it tells with ``ToolFailed``, in words that help the
-model to do better. Permission, hooks and recording are the executor's.
+A tool returns text or blocks; what it cannot do it reports with ``ToolFailed``, in words that help
+the model to do better. Permission, hooks and recording are the executor's.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ class Context:
     hidden: Callable[[Path], bool] = lambda path: False
 
     def path(self, given: object) -> Path:
-        """The file or folder that an argument names, from ``cwd``; links and ``..`` resolved."""
+        """Return the path that an argument names, from ``cwd``; links and ``..`` resolved."""
         try:
             return self.named(given).resolve()
         except (OSError, RuntimeError, ValueError) as error:
-            raise ToolFailed(f"{given!r} is no path: {error}.") from error
+            raise ToolFailed(f"{given!r} is not a path: {error}.") from error
 
     def named(self, given: object) -> Path:
-        """The same, with its links as they are."""
+        """Return the same, with its links as they are."""
         try:
             return self.cwd / Path(str(given)).expanduser()
         except RuntimeError as error:
-            raise ToolFailed(f"{given!r} is no path: {error}.") from error
+            raise ToolFailed(f"{given!r} is not a path: {error}.") from error
 
     def shown(self, path: Path) -> str:
-        """A path as the model reads it: from ``cwd`` where it lies in it."""
+        """Return a path as the model reads it: from ``cwd`` where it lies in it."""
         inside = path.relative_to(self.cwd) if path.is_relative_to(self.cwd) else path
         return inside.as_posix().encode(errors="replace").decode()
 
 
 def nothing(arguments: Arguments, context: Context) -> None:
-    """What a tool touches that touches neither files nor commands."""
+    """Return None: the tool touches neither files nor commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Tool:
     touches: Callable[[Arguments, Context], str | Touched | None] = nothing
 
     def definition(self) -> dict[str, Any]:
-        """The tool, as ``tools`` of a request holds it."""
+        """Return the tool, as ``tools`` of a request holds it."""
         return {
             "name": self.name,
             "description": self.description,
@@ -123,7 +123,7 @@ class Touched:
 
 
 def path_argument(arguments: Arguments, context: Context) -> Touched:
-    """What a tool touches whose argument ``path`` names it; without one, the session's folder."""
+    """Return the file that the argument ``path`` names; without one, the session's folder."""
     import os.path
 
     given = arguments.get("path", ".")

@@ -34,11 +34,11 @@ class Result:
 
 
 def storable(output: object, *, is_error: bool = False) -> Result:
-    """What a tool gave, as far as it can be recorded and sent."""
+    """Return what a tool gave, as far as it can be recorded and sent."""
     if isinstance(output, str):
         return Result(fit(output) or "(no output)", is_error)
     if not isinstance(output, Sequence) or isinstance(output, bytes | bytearray):
-        return Result(f"[The tool gave {type(output).__name__}, which is no content.]", True)
+        return Result(f"[The tool gave {type(output).__name__}, which is not content.]", True)
     blocks, room = [], TEXT_CHARS
     for block in output:
         blocks.append(_block(block, room))
@@ -47,7 +47,7 @@ def storable(output: object, *, is_error: bool = False) -> Result:
 
 
 def with_notes(result: Result, notes: Sequence[str]) -> Result:
-    """A result with what hooks said behind it."""
+    """Return a result with what hooks said after it."""
     said = "".join(f"\n\n[hook] {fit(note)}" for note in notes)
     if not said:
         return result
@@ -57,14 +57,14 @@ def with_notes(result: Result, notes: Sequence[str]) -> Result:
 
 
 def fit(text: str, chars: int = TEXT_CHARS) -> str:
-    """A text that can be encoded, its middle left out where it is longer than that."""
+    """Return a text that can be encoded, its middle left out where it is longer than that."""
     whole = sendable(text)
     return whole if len(whole) <= chars else middle(whole, chars // 2, chars // 2)
 
 
 def sendable(text: str) -> str:
-    """A text that any encoding of Unicode takes: half a character, which a terminal, an argument or
-    the name of a file may bring, is written out."""
+    """Return a text that any encoding of Unicode takes: lone surrogates, which a terminal, an
+    argument or the name of a file may bring, are written out."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -72,7 +72,7 @@ def _block(block: object, room: int) -> dict[str, Any]:
     import json
 
     if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
-        return _text(f"[The tool gave {type(block).__name__}, which is no block.]")
+        return _text(f"[The tool gave {type(block).__name__}, which is not a block.]")
     if block["type"] == "text":
         return {**block, "text": fit(str(block.get("text", "")), room) or "(no output)"}
     try:

@@ -1,4 +1,4 @@
-"""Where a turn stands, folded from the log: whether the model owes a reply, and what broke off.
+"""The state of a turn, folded from the log: whether the model owes a reply, and what broke off.
 
 A turn begins with what a person says and ends with a reply that calls nothing. A person who stops
 one is recorded as ``turn.stopped``; a crash records nothing, so that a turn without its end is one
@@ -26,7 +26,7 @@ BACK = 64
 
 
 def newest(view: View) -> Event | None:
-    """The last event of the lineage that tells where the turn stands."""
+    """Return the last event of the lineage that shows how far the turn is."""
     for first, last in reversed(view.lineage):
         for end in range(last, first - 1, -BACK):
             for event in reversed(list(view.load([(max(first, end - BACK + 1), end)]))):
@@ -36,7 +36,7 @@ def newest(view: View) -> Event | None:
 
 
 def owes(view: View) -> bool:
-    """Whether the model has still to reply: to what a person said, to results, or in full."""
+    """Return whether the model still owes a reply: to a person, to results, or the rest of one."""
     event = newest(view)
     if event is None or event.type == STOPPED:
         return False
@@ -46,13 +46,13 @@ def owes(view: View) -> bool:
 
 
 def is_broken(view: View) -> bool:
-    """Whether the newest reply broke off, and nobody stopped it."""
+    """Return whether the newest reply broke off, and nobody stopped it."""
     event = newest(view)
     return event is not None and event.type == REPLY and bool(event.data.get("partial"))
 
 
 def leave_broken(session: Session) -> None:
-    """Leave behind a reply that broke off, so that it is asked for again.
+    """Drop a reply that broke off from the view, so that it is asked for again.
 
     It stays in the log; what was compacted stays compacted.
     """

@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def agent_options(function: F) -> F:
-    """What both commands take."""
+    """Return what both commands take."""
     for option in reversed(OPTIONS):
         function = option(function)
     return function
@@ -60,11 +60,11 @@ OPTIONS = (
         metavar="DOLLARS",
         help="No request once the session has cost this.",
     ),
-    click.option("--fork", is_flag=True, help="Go on in a fork, whoever holds the session."),
+    click.option("--fork", is_flag=True, help="Continue in a fork, whoever holds the session."),
 )
 
 
-SAYING = "What the agent is to do stands behind -p, or comes when it asks."
+SAYING = "Give the prompt with -p, or type it when asked."
 """For those who give a prompt where a session is expected."""
 
 
@@ -75,10 +75,10 @@ SAYING = "What the agent is to do stands behind -p, or comes when it asks."
 def chat_command(where: str | None, /, session: str | None, **options: Any) -> None:
     """Talk with the reference agent; every step is recorded.
 
-    With SESSION it goes on there, without one it begins anew. It needs ANTHROPIC_API_KEY, unless
-    --model is a script. Calls that write or run something ask first; with -p, or without a
-    terminal, what was not allowed beforehand is refused. Ctrl-C stops a turn, /help lists what can
-    be said.
+    With SESSION it continues there, without one it starts a new session. It needs
+    ANTHROPIC_API_KEY, unless --model is a script. Calls that write or run something ask first;
+    with -p, or without a terminal, what was not allowed beforehand is refused. Ctrl-C stops a turn,
+    /help lists the commands.
     """
     _talk(where, session, finish=False, **options)
 
@@ -88,10 +88,10 @@ def chat_command(where: str | None, /, session: str | None, **options: Any) -> N
 @agent_options
 @click.pass_obj
 def resume_command(where: str | None, /, session: str, **options: Any) -> None:
-    """Go on with a session, from wherever it was killed.
+    """Continue a session, from wherever it was killed.
 
-    Results are kept, calls that were open are closed as interrupted, and a turn that has no end is
-    gone on with; then it is as `chat`.
+    Results are kept, open calls are closed as interrupted, and an interrupted turn is finished;
+    then it works as `chat`.
     """
     _talk(where, session, finish=True, **options)
 
@@ -127,7 +127,9 @@ def _talk(
             try:
                 chat.open(name)
             except SessionHeld as held:
-                raise click.ClickException(f"{held} --fork does that and goes on in it.") from held
+                raise click.ClickException(
+                    f"{held} --fork does that and continues in it."
+                ) from held
             if prompt is None:
                 chat.greet()
             if finish:

@@ -70,7 +70,7 @@ def policies_command(name: str | None, json: bool) -> None:
 
 
 def _presets() -> Iterator[Policy]:
-    """The presets; those of other packages that cannot be used are named on stderr."""
+    """Yield the presets; those of other packages that cannot be used are named on stderr."""
     for name in presets():
         try:
             yield policy(name)
@@ -86,7 +86,7 @@ def _presets() -> Iterator[Policy]:
 @click.option("--policy", metavar="NAME", help="A preset or a TOML file. Default: as set last.")
 @click.option("--instructions", metavar="T", help="What the summary should keep in mind.")
 @click.option("--from", "first", metavar="V", help="Summarize from this version on.")
-@click.option("--up-to", "end", metavar="V", help="Summarize what stands before this version.")
+@click.option("--up-to", "end", metavar="V", help="Summarize what comes before this version.")
 @click.option(
     "--summarizer",
     default="digest",
@@ -94,7 +94,7 @@ def _presets() -> Iterator[Policy]:
     metavar="WHO",
     help="digest (no model), anthropic, api, or a file that holds the summary.",
 )
-@click.option("--model", metavar="M", help="The model that the session goes on with.")
+@click.option("--model", metavar="M", help="The model that the session continues with.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N", help="Its window in tokens.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done; nothing is recorded.")
 @json_option
@@ -112,7 +112,7 @@ def compact_command(
     dry_run: bool,
     json: bool,
 ) -> None:
-    """Apply the rules of a compaction policy now; triggers are left aside.
+    """Apply the rules of a compaction policy now; triggers are ignored.
 
     `expand` undoes it, `rewind` too; the log keeps everything. --from includes its version,
     --up-to leaves its version out.
@@ -158,7 +158,7 @@ def tasks_command(where: str | None, session: str, json: bool) -> None:
 
 
 def tasks_of(store: Store, name: str) -> list[Task]:
-    """The tasks of the board that a name means.
+    """Return the tasks of the board that a name means.
 
     It is the board of that name, or the one that the session of that name works on.
 
@@ -174,7 +174,7 @@ def tasks_of(store: Store, name: str) -> list[Task]:
 
 
 def recorded_rows(prepared: Prepared) -> Iterator[Row]:
-    """A row for each edit that was recorded."""
+    """Yield a row for each edit that was recorded."""
     for event in prepared.edits:
         yield _row(
             event.data["rule"],
@@ -186,7 +186,7 @@ def recorded_rows(prepared: Prepared) -> Iterator[Row]:
 
 
 def planned_rows(made: Plan) -> Iterator[Row]:
-    """A row for each edit of a plan. How long a summary will be is not known before."""
+    """Yield a row for each edit of a plan. How long a summary will be is not known before."""
     for step in made.done:
         ranges = [(int(entry["first"]), int(entry["last"])) for entry in step.edits.edits]
         reason, before, after = step.edits.reason, step.before.tokens, step.after.tokens

@@ -88,7 +88,7 @@ def _pages(about: dict[str, Any], found: Statistics, *, of_store: bool) -> Itera
 
 
 def _unpriced(found: Statistics) -> Iterator[str]:
-    """What the cost leaves out, and whose list prices are not known."""
+    """Yield what the cost leaves out, and whose list prices are not known."""
     if found.unpriced:
         models = ", ".join(f"{one_line(name)} ({n:,})" for name, n in found.unpriced.items())
         yield f"Prices are not known for requests of: {models}. Their cost is not counted."
@@ -138,7 +138,7 @@ def _hit(usage: Usage) -> str | None:
 
 
 def _dollars(usage: Usage) -> str:
-    """What is known of a cost, and whether more is not."""
+    """Return what is known of a cost, and whether more is not."""
     if usage.cost is None:
         return "not known"
     return f"{usage.cost:,.4f}{' and more' if usage.unpriced else ''}"
@@ -165,7 +165,7 @@ def sql_command(where: str | None, query: str, json: bool) -> None:
 
 
 def _distinct(titles: Iterable[str]) -> list[str]:
-    """The names of columns, told apart by a number where two are alike."""
+    """Return the names of columns, with a number where two are alike."""
     names: list[str] = []
     for title in titles:
         name, number = title, 1

@@ -76,7 +76,7 @@ def log_command(
 
 
 def _following(store: Store, session: str, end: int | None) -> Iterator[Event]:
-    """The events of a session, and those that come, until somebody interrupts."""
+    """Yield the events of a session, and those that come, until somebody interrupts."""
     seen = 0
     while end is None or seen < end:
         last = store.last(session)

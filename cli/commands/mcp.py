@@ -13,7 +13,7 @@ from foldlog.cli.stores import find, reading
 @click.command()
 @click.argument("session", type=SessionName(), default="last")
 @click.option("--all", "everything", is_flag=True, help="Every session of the store may be read.")
-@click.option("--text-only", is_flag=True, help="Images are told of, not sent.")
+@click.option("--text-only", is_flag=True, help="Describe images, do not send them.")
 @click.pass_obj
 def mcp_command(where: str | None, session: str, everything: bool, text_only: bool) -> None:
     """Serve recall to an MCP client, over stdin and stdout.

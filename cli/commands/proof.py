@@ -107,7 +107,7 @@ def verify_command(
 def _findings(
     store: Store, session: str | None, expect: str | None, views: bool, bar: Bar
 ) -> Iterator[Findings]:
-    """What the store says of each session, and what its views say."""
+    """Yield what the store says of each session, and what its views say."""
 
     def looked_at(name: str, version: int) -> None:
         bar.update(name, version, store.last(name))
@@ -151,7 +151,7 @@ def look_at_views(store: Store, findings: Findings, views: bool, bar: Bar) -> No
 
 
 def _left_out(resumed: Resumed) -> Iterator[tuple[int, str]]:
-    """What render left out of the newest view, or completed in it."""
+    """Yield what render left out of the newest view, or completed in it."""
     try:
         for rule, version in repairs(resumed.view()):
             yield version, f"{rule}: {RULES[rule]}"

@@ -106,7 +106,7 @@ def _print(found: list[Found]) -> None:
 
 
 def _lines(found: Found) -> Iterator[str]:
-    """The handle, to show all of it, and the text around what was found."""
+    """Yield the handle, to show all of it, and the text around what was found."""
     hit = found.hit
     handle = styled(one_line(str(Handle(hit.session, hit.version))), fg="cyan")
     what = one_line(f"{hit.type} {hit.tool or ''}")

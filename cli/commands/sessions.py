@@ -99,7 +99,7 @@ def rename_command(where: str | None, session: str, title: str, json: bool) -> N
 def tag_command(
     where: str | None, session: str, tags: tuple[str, ...], remove: bool, json: bool
 ) -> None:
-    """Add tags to a session, or take them away; without a tag, tell what it has."""
+    """Add tags to a session, or take them away; without a tag, list those it has."""
     from foldlog.projections import Session
 
     with writing(where) if tags else reading(where) as store:

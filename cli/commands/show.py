@@ -61,7 +61,7 @@ def _handle(name: str, version: str | None) -> Handle:
     if handle is not None and version is None:
         return handle
     if version is None:
-        raise click.UsageError(f"{name!r} is no handle, so a VERSION is needed behind it.")
+        raise click.UsageError(f"{name!r} is not a handle, so a VERSION is needed after it.")
     if handle is not None:
         raise click.UsageError("a handle names its version itself.")
     number, _, block = version.partition("#")

@@ -39,7 +39,7 @@ def fork_command(
 def rewind_command(
     where: str | None, session: str, version: str, keep_edits: bool, json: bool
 ) -> None:
-    """Put the head at a version again; nothing is lost.
+    """Move the head back to a version; nothing is lost.
 
     Rewound to before a compaction, the long history is back.
     """

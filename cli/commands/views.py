@@ -59,7 +59,7 @@ def view_command(
 ) -> None:
     """Show what the model sees, now or at any version.
 
-    Open calls at its end are shown as they are, and told on stderr. Nothing is written.
+    Open calls at its end are shown as they are, and named on stderr. Nothing is written.
     """
     with reading(where) as store:
         name = find(store, session)

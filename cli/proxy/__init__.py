@@ -4,5 +4,5 @@
 
 ``server`` passes bytes on, ``recorder`` records, ``grouping`` says which session a request belongs
 to. Headers are never recorded. What the proxy does not know (other paths, other methods, bodies
-that are no JSON) goes through as it came.
+that are not JSON) goes through as it came.
 """

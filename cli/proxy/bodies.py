@@ -17,13 +17,13 @@ TYPES = {
 
 
 def error_body(status: int, message: str) -> bytes:
-    """An error as the API sends it; the message tells that it comes from here."""
+    """Return an error as the API sends it; the message says that it comes from the proxy."""
     error = {"type": TYPES.get(status, "api_error"), "message": f"foldlog proxy: {message}"}
     return dumps({"type": "error", "error": error, "request_id": None})
 
 
 def json_object(body: bytes) -> dict[str, Any] | None:
-    """The JSON object that a body is; None for anything else."""
+    """Return the JSON object that a body is; None for anything else."""
     try:
         value = loads(body)
     except (ValueError, RecursionError):
@@ -32,7 +32,7 @@ def json_object(body: bytes) -> dict[str, Any] | None:
 
 
 def is_request(body: Mapping[str, Any] | None) -> bool:
-    """Whether a body asks for a message: the API refuses anything else before a model sees it."""
+    """Return whether a body asks for a message: the API refuses anything else at once."""
     messages = body.get("messages") if body else None
     return isinstance(messages, list) and all(
         isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages

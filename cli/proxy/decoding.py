@@ -27,19 +27,19 @@ class Undecodable(Exception):
 
 @cache
 def readable() -> tuple[str, ...]:
-    """The content encodings that can be read here."""
+    """Return the content encodings that can be read here."""
     return ("gzip", "deflate", "zstd", *(("br",) if _brotli() else ()))
 
 
 def accepted(given: str | None) -> str:
-    """What a client accepts, less what could not be read: an ``Accept-Encoding``."""
+    """Return what a client accepts, less what could not be read: an ``Accept-Encoding``."""
     parts = [part.strip() for part in (given or "").split(",")]
     kept = [part for part in parts if part.partition(";")[0].strip().lower() in readable()]
     return ", ".join(kept) or "identity"
 
 
 def decoder(encoding: str | None) -> Decoder:
-    """What decodes a body of that ``Content-Encoding``, piece by piece.
+    """Return what decodes a body of that ``Content-Encoding``, piece by piece.
 
     Raises:
         Undecodable: The encoding is not known here; each call of the decoder, for broken bytes.
@@ -54,14 +54,14 @@ def decoder(encoding: str | None) -> Decoder:
         except Undecodable:
             raise
         except Exception as error:  # each library has errors of its own
-            raise Undecodable(f"the body is no {encoding}: {error}") from error
+            raise Undecodable(f"the body is not {encoding}: {error}") from error
         return data
 
     return decode
 
 
 def decoded(body: bytes, encoding: str | None) -> bytes:
-    """A whole body, decoded.
+    """Return a whole body, decoded.
 
     Raises:
         Undecodable: It cannot be.
@@ -102,7 +102,7 @@ class _Bounded:
 
 
 class _Gzip:
-    """Members one behind the other, each a stream of its own."""
+    """Members one after the other, each a stream of its own."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)

@@ -73,7 +73,7 @@ class Sender:
 
 
 def sender(headers: Mapping[str, str], body: Mapping[str, Any]) -> Sender:
-    """Who sends a request, as its headers and its ``metadata`` tell.
+    """Return who sends a request, as its headers and its ``metadata`` say.
 
     A session of a harness is called ``proxy-`` and the id there: the bare id is that of the
     transcript which the harness keeps itself, and which may be imported into the same store.
@@ -114,7 +114,7 @@ class Conversations:
         return reply in self._replies
 
     def find(self, transcript: Transcript, *, again: bool = False) -> str | None:
-        """The session whose conversation a list of messages goes on from; None for a new one.
+        """Return the session whose conversation a list of messages continues; None for a new one.
 
         A list without any reply in it begins a new one, even if another began with the same words
         and was answered.
@@ -128,11 +128,11 @@ class Conversations:
         return next((session for session in found if session is not None), None)
 
     def sent(self, transcript: Transcript, session: str) -> None:
-        """A list of messages was sent in a session."""
+        """Remember that a list of messages was sent in a session."""
         self._sessions[transcript.last] = session
 
     def answered(self, transcript: Transcript, reply: Mapping[str, Any], session: str) -> None:
-        """A list of messages was answered in a session."""
+        """Remember that a list of messages was answered in a session."""
         after = chain([{**reply, "role": "assistant"}], transcript.last)
         if after:
             self._answered[transcript.last] = session
@@ -184,7 +184,7 @@ class Transcript:
 
 
 def chain(messages: Iterable[Mapping[str, Any]], last: bytes = b"") -> list[bytes]:
-    """A digest for each thing that was said, behind what was said before."""
+    """Return a digest for each thing that was said, after what was said before."""
     digests = []
     for message in messages:
         for part in _parts(message):
@@ -194,7 +194,7 @@ def chain(messages: Iterable[Mapping[str, Any]], last: bytes = b"") -> list[byte
 
 
 def _parts(message: Mapping[str, Any]) -> Iterator[bytes]:
-    """What a message says, in the parts that count; system messages do not."""
+    """Yield what a message says, in the parts that count; system messages do not."""
     role, said = message.get("role"), objects(blocks(content_of(message.get("content"))))
     if role == "assistant":
         calls = [str(block.get("id")) for block in said if block.get("type") == "tool_use"]
@@ -214,7 +214,7 @@ def _part(block: Mapping[str, Any]) -> bytes:
 
 
 def new_session() -> str:
-    """An id for a conversation that nothing names."""
+    """Return an id for a conversation that nothing names."""
     return f"proxy-{uuid4()}"
 
 

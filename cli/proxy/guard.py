@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, by name or by number, is this machine's loopback."""
+    """Return whether a host, by name or by number, is this machine's loopback."""
     if host.rstrip(".").lower() == "localhost":
         return True
     try:
@@ -23,7 +23,7 @@ def is_loopback(host: str) -> bool:
 
 
 def refusal(headers: Mapping[str, str], *, remote: bool) -> str | None:
-    """Why a request is not let in; None where it is.
+    """Return why a request is not let in; None where it is.
 
     Args:
         headers: Those of the request, whatever the case of their names.

@@ -23,7 +23,7 @@ NOT_SENT = frozenset({"host", "expect", SESSION})
 
 
 def to_upstream(headers: Iterable[tuple[str, str]]) -> Headers:
-    """The headers of a request, as they are sent on.
+    """Return the headers of a request, as they are sent on.
 
     Of one name, all are written as the first: aiohttp would take another case for a correction.
     """
@@ -33,7 +33,7 @@ def to_upstream(headers: Iterable[tuple[str, str]]) -> Headers:
 
 
 def to_client(headers: Iterable[tuple[str, str]]) -> Headers:
-    """The headers of a response, as they are sent back."""
+    """Return the headers of a response, as they are sent back."""
     return _passed(headers, HOP_BY_HOP)
 
 
@@ -46,7 +46,7 @@ def _passed(headers: Iterable[tuple[str, str]], dropped: frozenset[str]) -> Head
 
 
 def changed(headers: Headers, name: str, change: Callable[[str | None], str | None]) -> Headers:
-    """The headers with another value for a name, in the place of the first.
+    """Return the headers with another value for a name, in the place of the first.
 
     Args:
         change: The new value, from all that there are, joined; None removes the header.

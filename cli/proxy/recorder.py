@@ -53,14 +53,14 @@ SAID = ("message.user", "message.assistant", "tool.result")
 
 
 class Recorder:
-    """Records what passes, and says what is to be sent.
+    """Records what passes, and decides what is sent.
 
     Args:
         store: Where it is recorded.
         session: The one session of all requests; None for each its own.
         title: The title of sessions that begin here.
         policy: Manage views by this policy; None to observe only.
-        tell: Told in a line what a person should know.
+        tell: Called with a line that a person should read.
         more: What else a ``Recording`` is to know.
     """
 
@@ -87,7 +87,7 @@ class Recorder:
         self._thread = ThreadPoolExecutor(1, "recording")
 
     def soon(self, work: Callable[[], T]) -> Future[T]:
-        """Do some work in its thread, behind all that was given before."""
+        """Do some work in its thread, after all that was given before."""
         return self._thread.submit(work)
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class Recorder:
         raise AssertionError("the last try raises")
 
     def _destination(self, who: Sender, transcript: Transcript, *, again: bool) -> Destination:
-        """Where a request belongs that names no session."""
+        """Return where a request belongs that names no session."""
         known = self.conversations.find(transcript, again=again) or self._recalled(transcript)
         return Destination(known or new_session(), {**who.origin, "opening": transcript.opening})
 
@@ -166,7 +166,7 @@ class Recorder:
         return self.conversations.transcript(body["messages"], previous)
 
     def _recalled(self, transcript: Transcript) -> str | None:
-        """The session of an earlier run that a list goes on from."""
+        """Return the session of an earlier run that a list continues."""
         if not transcript.replied:
             return None
         self._recall(lambda opening: opening == transcript.opening)
@@ -185,7 +185,7 @@ class Recorder:
                 self.conversations.remember(session, self._messages(session))
 
     def _messages(self, session: str) -> list[dict[str, Any]]:
-        """What the lineage of a session says, whatever is shown of it."""
+        """Return what the lineage of a session says, whatever is shown of it."""
         view = open_view(self._store, session)
         events = self._store.read_ranges(session, view.lineage, SAID)
         return [_message(event.type, event.data) for event in events]
@@ -254,7 +254,7 @@ class Ticket:
         return frozenset(self._outgoing.betas)
 
     def refused(self, status: int, error: bytes, request_id: str | None) -> Ticket | None:
-        """The API refused it; a smaller one to send instead, where there is one."""
+        """Record that the API refused it; return a smaller one to send instead, if there is one."""
 
         def record() -> Ticket | None:
             told = hidden(error, self._secrets)
@@ -266,11 +266,11 @@ class Ticket:
         return self._kept(record)
 
     def failed(self, problem: str) -> None:
-        """No response came."""
+        """Record that no response came."""
         self._kept(lambda: self._outgoing.failed(problem))
 
     def replied(self, message: bytes, request_id: str | None) -> None:
-        """The reply, whole."""
+        """Record the reply, whole."""
 
         def record() -> None:
             read = json_object(message) or {}
@@ -283,11 +283,11 @@ class Ticket:
         self._kept(record)
 
     def reading(self, request_id: str | None) -> Reading | None:
-        """What reads a streamed reply as it passes."""
+        """Return what reads a streamed reply as it passes."""
         return self._kept(lambda: self._outgoing.reading(request_id))
 
     def read(self, reading: Reading, problem: str | None = None) -> None:
-        """A streamed reply ended, or broke off for that reason."""
+        """Record that a streamed reply ended, or broke off for that reason."""
 
         def record() -> None:
             stream = reading.stream
@@ -313,7 +313,7 @@ class Ticket:
 
 
 def _spawning(view: View, body: Body) -> str | None:
-    """The open call that a subagent was started by: its prompt is in the first message."""
+    """Return the open call that a subagent was started by: its prompt is in the first message."""
     users = (message for message in body["messages"] if message["role"] == "user")
     words = plain_text(next((content_of(message.get("content")) for message in users), ""))
     calls = [call.block for call in open_calls(view)]
@@ -323,7 +323,7 @@ def _spawning(view: View, body: Body) -> str | None:
 
 
 def _caught_up(session: Session) -> None:
-    """What another program appended meanwhile, a compaction by hand perhaps, is no conflict."""
+    """Take up what another program appended meanwhile, such as a compaction by hand."""
     if session.store.last(session.id) > session.version > 0:
         session.view()
 

@@ -71,7 +71,7 @@ async def as_it_came(request: web.Request, response: web.StreamResponse) -> None
 
 
 async def read_all(reply: aiohttp.ClientResponse) -> tuple[bytes, bool]:
-    """The body, and whether it came whole."""
+    """Return the body, and whether it came whole."""
     parts: list[bytes] = []
     try:
         async for data in reply.content.iter_any():
@@ -90,7 +90,7 @@ def _broken_off(request: web.Request, response: Relayed) -> Relayed:
 
 
 def is_gone(request: web.Request) -> bool:
-    """Whether the client has closed its connection."""
+    """Return whether the client has closed its connection."""
     return request.transport is None or request.transport.is_closing()
 
 

@@ -51,7 +51,7 @@ SWEEPS = 4
 
 @asynccontextmanager
 async def listening(proxy: Proxy, host: str, port: int) -> AsyncIterator[str]:
-    """The address where requests are taken, for as long as the block runs.
+    """Return the address where requests are taken, for as long as the block runs.
 
     Streams that are open at its end are closed, and recorded as far as they came.
 
@@ -106,7 +106,7 @@ class _Exhaustion:
 
 
 def _signals() -> asyncio.Future[int]:
-    """The signal that says to stop, when it comes."""
+    """Return the signal that says to stop, when it comes."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[int] = loop.create_future()
 

@@ -19,7 +19,7 @@ _APART = re.compile(r"[\s;,=\"']+")
 
 
 def secrets(headers: Mapping[str, str], path: str = "") -> frozenset[bytes]:
-    """What in the headers and the query of a request opens a door, by the names of things."""
+    """Return the credentials in the headers and the query of a request, found by their names."""
     given = [*headers.items(), *parse_qsl(urlsplit(path).query)]
     values = (value for name, value in given if _OPENS_DOORS.search(name))
     return frozenset(
@@ -31,7 +31,7 @@ def secrets(headers: Mapping[str, str], path: str = "") -> frozenset[bytes]:
 
 
 def hidden(text: bytes, secrets: Iterable[bytes]) -> bytes:
-    """A text without them, the longest first."""
+    """Return a text without them, the longest first."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text

@@ -80,7 +80,7 @@ class Proxy:
         self._active: dict[object, float] = {}
 
     def runner(self) -> web.AppRunner:
-        """What serves it."""
+        """Return what serves it."""
         app = web.Application(client_max_size=0)
         app.router.add_route("*", "/{path:.*}", self.handle)
         app.on_response_prepare.append(as_it_came)
@@ -169,7 +169,7 @@ class Proxy:
         return b"".join(parts)
 
     def _read(self, raw: bytes, encoding: str | None) -> dict[str, Any] | None:
-        """The request; None for what is none, or cannot be read here."""
+        """Return the request; None for anything else, or what cannot be read here."""
         try:
             body = json_object(decoded(raw, encoding))
         except Undecodable as error:
@@ -247,7 +247,7 @@ class Proxy:
     async def _streamed(
         self, request: web.Request, ticket: Ticket, reply: aiohttp.ClientResponse
     ) -> web.StreamResponse:
-        """A streamed reply: each piece goes on as it comes, and is read beside that."""
+        """Pass a streamed reply on, each piece as it comes, and read it on the way."""
         tap = Tap(self.recorder, ticket, reply)
         try:
             response = await relay(request, reply, tap.take)
@@ -261,7 +261,7 @@ class Proxy:
         return response
 
     def _unreachable(self, error: BaseException) -> str:
-        """What is wrong with the upstream; nothing of what was sent is in it."""
+        """Return what is wrong with the upstream; nothing of what was sent is in it."""
         if isinstance(error, TimeoutError):
             return f"{self.upstream.host} did not answer in time."
         if isinstance(error, aiohttp.ClientConnectorError):
@@ -283,7 +283,7 @@ class Tap:
         self._closed = False
 
     async def take(self, data: bytes) -> None:
-        """The next bytes, before they go on. The last ones wait until the reply is recorded."""
+        """Read the next bytes before they go on; the last ones wait until the reply is recorded."""
         if self._reading is None or self._closed:
             return
         try:
@@ -308,7 +308,7 @@ class Tap:
 
 
 def _managed(ticket: Ticket, sent: Sent) -> Sent:
-    """What is sent: as it came, or with the view of the session in it."""
+    """Return what is sent: as it came, or with the view of the session in it."""
     body, betas = ticket.managed, ticket.betas
     headers = sent.headers
     if betas:
@@ -361,7 +361,7 @@ def _decoder(encoding: str | None) -> Decoder:
 
 
 def _decoded(body: bytes, encoding: str | None) -> bytes:
-    """A body, decoded where that can be done."""
+    """Return a body, decoded where that can be done."""
     with suppress(Undecodable):
         return decoded(body, encoding)
     return body

@@ -57,7 +57,7 @@ class Upstream:
     async def request(
         self, method: str, path: str, headers: Headers, data: bytes | aiohttp.StreamReader | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The response to a request; the connection is closed if it is not read to its end.
+        """Return the response to a request; the connection is closed if it is not read to its end.
 
         Raises:
             aiohttp.ClientError, OSError, TimeoutError: There is none.

@@ -228,8 +228,8 @@ class TestConversation:
     @pytest.mark.parametrize(
         ("line", "words"),
         [
-            ("/bogus", "there is no /bogus"),
-            ("/", "there is no /"),
+            ("/bogus", "unknown command /bogus"),
+            ("/", "unknown command /"),
             ("/why", "Missing argument"),
             ("/why 900", "900"),
             ("/why 'x", "No closing quotation"),
@@ -567,5 +567,5 @@ class TestOddInput:
     def test_a_script_of_wrong_types_is_told(self, wrong: dict[str, Any]) -> None:
         Path("script.json").write_text(json.dumps(wrong))
         result = run("chat", "--model", "scripted:script.json", "-p", "Hi")
-        assert_refused(result, "is no script")
+        assert_refused(result, "is not a script")
         assert not Path("s.db").exists()

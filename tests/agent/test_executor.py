@@ -66,7 +66,7 @@ class TestRecordsEachStep:
 class TestAnswersACallThatIsNone:
     def test_of_a_tool_that_is_not_there(self, hands: Hands) -> None:
         told = hands.error("shell", command="ls")
-        assert "There is no tool 'shell'. There are bash, read, write" in told
+        assert "Unknown tool 'shell'; choose from bash, read, write" in told
         assert hands.events("tool.started") == []
 
     @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ class TestAnswersACallThatIsNone:
     def test_with_arguments_that_are_none(self, hands: Hands, arguments: Any, told: str) -> None:
         result = hands.executor.run(hands.ask("bash", arguments)).data
         assert result["is_error"]
-        assert "The arguments are not those of bash. Call it again:" in result["content"]
+        assert "The arguments of bash are not valid. Call it again:" in result["content"]
         assert told in result["content"]
         assert hands.events("tool.started") == []
 
@@ -94,7 +94,7 @@ class TestAnswersACallThatIsNone:
 
     def test_with_a_path_that_is_none(self, hands: Hands) -> None:
         assert "null" in hands.error("read", path="a\0b")
-        assert "is no path" in hands.error("read", path="~nobody-has-this-name/x")
+        assert "is not a path" in hands.error("read", path="~nobody-has-this-name/x")
 
 
 class TestAnswersWhateverAToolDoes:
@@ -123,13 +123,13 @@ class TestAnswersWhateverAToolDoes:
 
     @pytest.mark.parametrize("output", [None, 5, b"bytes", {"type": "text"}, object()])
     def test_what_is_no_content(self, make: Make, output: object) -> None:
-        assert "which is no content" in make(tools=(giving(output),)).error("odd")
+        assert "which is not content" in make(tools=(giving(output),)).error("odd")
 
     @pytest.mark.parametrize(
         ("block", "told"),
         [
-            ("x", "which is no block"),
-            ({"text": "x"}, "which is no block"),
+            ("x", "which is not a block"),
+            ({"text": "x"}, "which is not a block"),
             ({"type": "x", "value": object()}, "cannot be sent"),
             ({"type": "x", "value": float("nan")}, "cannot be sent"),
             ({"type": "image", "data": "a" * 11 * 1024 * 1024}, "too large to be sent"),

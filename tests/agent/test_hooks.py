@@ -175,19 +175,22 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("text", "told"),
         [
-            ("x", "no TOML"),
-            ("[hook]", "hook: no such key; there are hooks, permissions"),
-            ("hooks = 1", "hooks: 1 is no table"),
-            ("[hooks]\nduring = 'x'", "hooks: during: no such key"),
-            ("[hooks]\nbefore = 1", "hooks: before: 1 is no table"),
-            ("[hooks]\nbefore = ''", "before: command: '' is no command"),
-            ("[hooks]\nafter = [{command = 'x', timeout = 0}]", "after: timeout: 0 is no number"),
+            ("x", "not TOML"),
+            ("[hook]", "hook: unknown key; choose from hooks, permissions"),
+            ("hooks = 1", "hooks: 1 is not a table"),
+            ("[hooks]\nduring = 'x'", "hooks: during: unknown key"),
+            ("[hooks]\nbefore = 1", "hooks: before: 1 is not a table"),
+            ("[hooks]\nbefore = ''", "before: command: '' is not a command"),
+            (
+                "[hooks]\nafter = [{command = 'x', timeout = 0}]",
+                "after: timeout: 0 is not a number",
+            ),
             (
                 "[hooks]\nafter = [{command = 'x', match = '('}]",
                 "after: match: '(' is not a pattern",
             ),
             ("[hooks]\nafter = [{command = 'x', required = 1}]", "required: 1 is neither"),
-            ("[permissions]\nallow = 'bash'", "allow: 'bash' is no list"),
+            ("[permissions]\nallow = 'bash'", "allow: 'bash' is not a list"),
             ("[permissions]\ndeny = ['(']", "deny: '(' is not a pattern"),
         ],
     )

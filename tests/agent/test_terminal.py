@@ -66,7 +66,7 @@ def test_permission_is_asked_for_and_remembered(tmp_path: Path, opened: Any) -> 
     terminal.until("Done.")
     terminal.until("> ")
     terminal.type("\x04")
-    assert "foldlog resume" in terminal.until("goes on.")
+    assert "foldlog resume" in terminal.until("continues the session.")
     assert terminal.code() == 0
     decided = data(tmp_path, "permission.decided")
     assert [(d["decision"], d["scope"], d["by"]) for d in decided] == [
@@ -93,7 +93,7 @@ def test_ctrl_c_kills_the_tool_and_the_next_turn_works(tmp_path: Path, opened: A
     terminal.until("> ")
     terminal.interrupt("Ctrl-C once more")
     terminal.until("> ")
-    terminal.interrupt("goes on.")
+    terminal.interrupt("continues the session.")
     assert terminal.code() == 0
     stopped, skipped = (d["content"] for d in data(tmp_path, "tool.result"))
     assert "stopped this call" in stopped
@@ -111,7 +111,7 @@ def test_it_tells_who_answers_and_what_was_said_last(tmp_path: Path, opened: Any
     terminal.type("\x04")
     assert terminal.code() == 0
     again = opened("resume", "last")
-    assert "events until now (/log), at last: Hello, \\x1b[31mAda." in again.until("> ")
+    assert "events so far (/log); the last: Hello, \\x1b[31mAda." in again.until("> ")
     again.type("\x04")
     assert again.code() == 0
 

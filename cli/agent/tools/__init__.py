@@ -6,7 +6,7 @@ from foldlog.cli.agent.tool import Tool
 
 
 def standard() -> list[Tool]:
-    """The tools that every agent has, in the order in which the model is told of them."""
+    """Return the tools that every agent has, in the order in which the model sees them."""
     from foldlog.cli.agent.tools.bash import BASH
     from foldlog.cli.agent.tools.compact import COMPACT
     from foldlog.cli.agent.tools.edit import EDIT

@@ -38,7 +38,7 @@ def bash(arguments: Arguments, context: Context) -> str:
 
 
 def printed(output: Kept) -> str:
-    """What a command printed, its middle left out where it is long."""
+    """Return what a command printed, its middle left out where it is long."""
     head, left, tail = output.ends()
     first, last = head.decode(errors="replace"), tail.decode(errors="replace")
     if len(_NO_TEXT.findall(first + last)) > BINARY * len(first + last):
@@ -49,7 +49,7 @@ def printed(output: Kept) -> str:
 
 
 def ending(ran: Ran, timeout: float) -> str:
-    """How a command ended."""
+    """Return how a command ended."""
     if ran.timed_out:
         return (
             f"[Ended after {timeout:g} seconds, with all that it started. Give a longer timeout"

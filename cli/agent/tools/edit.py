@@ -29,7 +29,7 @@ def edit(arguments: Arguments, context: Context) -> str:
 
 
 def _check(lines: list[int], old: str, new: str, name: str, *, all_of_them: bool) -> None:
-    """That what is asked for can be done, and is meant."""
+    """Refuse an edit that cannot be done, or is not clear."""
     if old == new:
         raise ToolFailed("old_string and new_string are the same: nothing would change.")
     if not lines:
@@ -52,7 +52,7 @@ def _ends_as_in(text: str, old: str, new: str) -> tuple[str, str]:
 
 
 def _places(text: str, wanted: str) -> Iterator[int]:
-    """The lines in which a text begins, as often as it is there."""
+    """Yield the lines in which a text begins, as often as it is there."""
     at, line, counted = text.find(wanted), 1, 0
     while at >= 0:
         line += text.count("\n", counted, at)

@@ -15,7 +15,7 @@ def glob(arguments: Arguments, context: Context) -> str:
     """Name the files, a line each."""
     folder = context.path(arguments.get("path", "."))
     if not folder.is_dir():
-        raise ToolFailed(f"{context.shown(folder)} is no folder that is there.")
+        raise ToolFailed(f"{context.shown(folder)} is not a folder.")
     search = Search(folder, arguments["pattern"], context.hidden)
     found = list(islice(search, FILES + 1))
     lines = [context.shown(path) for path in found[:FILES]]

@@ -31,7 +31,9 @@ def grep(arguments: Arguments, context: Context) -> str:
         with warnings.catch_warnings(action="ignore"):
             re.compile(expression, flags)
     except (re.error, OverflowError, RecursionError) as error:
-        raise ToolFailed(f"{expression!r} is no regular expression of Python: {error}.") from error
+        raise ToolFailed(
+            f"{expression!r} is not a regular expression of Python: {error}."
+        ) from error
     where = context.path(arguments.get("path", "."))
     search = Search(where, arguments.get("glob"), context.hidden)
     if where.is_dir():
@@ -39,7 +41,7 @@ def grep(arguments: Arguments, context: Context) -> str:
     elif where.is_file() and not context.hidden(where):
         paths = [str(where)]
     else:
-        raise ToolFailed(f"{context.shown(where)} is neither a file nor a folder that is there.")
+        raise ToolFailed(f"{context.shown(where)} is neither a file nor a folder.")
     found = _found(expression, int(flags), paths, context.cwd)
     lines = list[str]()
     for path, rows in groupby(found[:LINES], key=lambda row: row[0]):

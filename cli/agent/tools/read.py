@@ -27,7 +27,7 @@ CHUNK = 65_536
 
 
 def read(arguments: Arguments, context: Context) -> Output:
-    """The file, as far as it was asked for; it may be changed from now on."""
+    """Return the file, as far as it was asked for; it may be changed from now on."""
     path = context.path(arguments["path"])
     size = regular(path, context).st_size
     try:
@@ -56,7 +56,7 @@ def _shown(file: IO[bytes], head: bytes, arguments: Arguments, name: str, size: 
 
 
 def _lines(file: IO[bytes], first: int, limit: int) -> tuple[list[str], int, bool]:
-    """Numbered lines, the number of the last one that was looked at, and whether there are more."""
+    """Return numbered lines, the last number that was looked at, and whether there are more."""
     found, chars, last = list[str](), 0, 0
     for line in _each_line(file):
         if last + 1 >= first:
@@ -70,7 +70,7 @@ def _lines(file: IO[bytes], first: int, limit: int) -> tuple[list[str], int, boo
 
 
 def _each_line(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file, of each a little more than is shown: one may have gigabytes."""
+    """Yield the lines of a file, of each a little more than is shown: one may have gigabytes."""
     most = 4 * LINE_CHARS + 4
     while line := file.readline(most):
         rest = line

@@ -15,12 +15,12 @@ CHANGES = ("subject", "description", "status", "blocked_by")
 
 
 def board_of(session: Session) -> TaskBoard:
-    """The board that a session works on: the one that its state names, else its own."""
+    """Return the board that a session works on: the one that its state names, else its own."""
     return TaskBoard(session.store, board_named_by(session.view()) or session.id)
 
 
 def tasks(arguments: Arguments, context: Context) -> str:
-    """Do what is asked and tell how the board stands."""
+    """Do what is asked and return the board."""
     board, owner = board_of(context.session), context.session.id
     try:
         done = _done(arguments, board, owner)
@@ -36,7 +36,7 @@ def tasks(arguments: Arguments, context: Context) -> str:
 
 
 def listed(board: TaskBoard) -> str:
-    """The board, a line for each task, with the version that a change of it expects."""
+    """Return the board, a line for each task, with the version that a change of it expects."""
     lines = [f"{task.line()} [version {task.version}]" for task in board.board().tasks.values()]
     return "\n".join(lines) or "[There are no tasks]"
 
@@ -67,7 +67,7 @@ def _created(arguments: Arguments, board: TaskBoard, owner: str) -> Task:
 
 
 def _known(arguments: Arguments, board: TaskBoard) -> Task:
-    """The task as the model knows it: at the version that it names, else as it is."""
+    """Return the task as the model knows it: at the version that it names, else as it is."""
     if "id" not in arguments:
         raise ToolFailed(f"Name the task by its id.\n\n{listed(board)}")
     task = board.board().get(arguments["id"])
@@ -84,7 +84,7 @@ TASKS = Tool(
     name="tasks",
     description=(
         "The task board, which other agents may share: list, create, claim (the one named by id, or"
-        " the next that is ready) or update a task. It is told after each change. Give the version"
+        " the next that is ready) or update a task. It is shown after each change. Give the version"
         " that you saw, and a change that somebody else made since is not lost."
     ),
     input_schema={

@@ -1,7 +1,7 @@
 """Walking through a folder, in the order of names, within bounds.
 
 Folders of version control are left out, and so are hidden ones unless a pattern names what is
-hidden. Links to folders are not followed; a file that leads outside of the folder is none of it.
+hidden. Links to folders are not followed, and files outside the folder (through links) are skipped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Search:
         unfinished: There were too many to look at them all.
 
     Raises:
-        ToolFailed: It is no glob.
+        ToolFailed: It is not a valid glob.
     """
 
     def __init__(self, folder: Path, glob: str | None, hidden: Callable[[Path], bool]) -> None:
@@ -53,7 +53,7 @@ class Search:
                 yield path
 
     def _below(self, folder: Path) -> Iterator[Path]:
-        """All files below a folder, by their names."""
+        """Yield all files below a folder, by their names."""
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError:

@@ -18,7 +18,7 @@ time."""
 
 
 def regular(path: Path, context: Context) -> os.stat_result:
-    """The facts of a file that is there, and is neither a folder nor a device.
+    """Return the facts of a file that is there, and is neither a folder nor a device.
 
     Raises:
         ToolFailed: It is something else.
@@ -27,18 +27,18 @@ def regular(path: Path, context: Context) -> os.stat_result:
     try:
         found = path.stat()
     except FileNotFoundError:
-        raise ToolFailed(f"There is no file {name}.") from None
+        raise ToolFailed(f"{name} does not exist.") from None
     except (OSError, ValueError) as error:
         raise ToolFailed(f"{name} cannot be read: {error}.") from error
     if stat.S_ISDIR(found.st_mode):
         raise ToolFailed(f"{name} is a folder. List what is in it with glob.")
     if not stat.S_ISREG(found.st_mode):
-        raise ToolFailed(f"{name} is no file but a device, a pipe or a socket.")
+        raise ToolFailed(f"{name} is not a file but a device, a pipe or a socket.")
     return found
 
 
 def load(path: Path, context: Context) -> bytes:
-    """All of a file that is small enough.
+    """Return all of a file that is small enough.
 
     Raises:
         ToolFailed: It is not, or cannot be read.
@@ -55,7 +55,7 @@ def load(path: Path, context: Context) -> bytes:
 
 
 def fingerprint(path: Path, data: bytes | None = None) -> str:
-    """What a file holds, in a few characters.
+    """Return what a file holds, in a few characters.
 
     Args:
         data: Its content, where it was loaded.
@@ -69,7 +69,7 @@ def fingerprint(path: Path, data: bytes | None = None) -> str:
 
 
 def check_seen(path: Path, data: bytes, context: Context) -> None:
-    """That the model knows what it is about to change.
+    """Refuse to change what the model does not know.
 
     Raises:
         ToolFailed: It never read the file, or the file was changed since.
@@ -82,12 +82,12 @@ def check_seen(path: Path, data: bytes, context: Context) -> None:
 
 
 def text_of(data: bytes) -> str:
-    """The text of a file; bytes that are no UTF-8 survive ``encoded``."""
+    """Return the text of a file; bytes that are not UTF-8 survive ``encoded``."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def encoded(text: str) -> bytes:
-    """A text as a file holds it.
+    """Return a text as a file holds it.
 
     Raises:
         ToolFailed: No encoding takes it.
@@ -99,7 +99,7 @@ def encoded(text: str) -> bytes:
 
 
 def like(before: bytes, text: str) -> str:
-    """A text with the line ends of the file whose place it takes, and its byte order mark."""
+    """Return a text with the line ends and the byte order mark of the file that it replaces."""
     if b"\r\n" in before and before.count(b"\n") == before.count(b"\r\n"):
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
     marked = before.startswith(BOM) and not text.startswith("\ufeff")

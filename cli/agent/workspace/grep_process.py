@@ -1,7 +1,7 @@
-"""Looking for an expression in files, in a process of its own.
+"""Search files for an expression, in a process of its own.
 
-Some expressions take longer than the world lasts. So that one of those can be ended, and the agent
-goes on, the work is done in a Python of its own; both sides of it are here.
+Some patterns backtrack for ever, so the search runs in a subprocess that can be killed. Both sides
+of it are here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from {name} im
 
 
 def command(expression: str, flags: int, limit: int, files: Path) -> list[str]:
-    """The command that looks for an expression.
+    """Return the command that looks for an expression.
 
     Args:
         flags: Those of ``re``.
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def matches(expression: re.Pattern[str], paths: Iterable[str]) -> Iterator[tuple[str, int, str]]:
-    """The lines of text files in which an expression is found, with their file and number."""
+    """Yield the lines of text files in which an expression is found, with their file and number."""
     for path in paths:
         try:
             with open(path, "rb") as file:
@@ -73,7 +73,7 @@ def _lines(file: IO[bytes]) -> Iterator[str]:
 
 
 def _around(line: str, at: int) -> str:
-    """A long line, from a little before what was found."""
+    """Return a long line, from a little before what was found."""
     if len(line) <= LINE_CHARS:
         return line
     first = max(0, min(at - LINE_CHARS // 3, len(line) - LINE_CHARS))

@@ -49,7 +49,7 @@ class TestGlob:
         assert hands.text("glob", pattern="*.rs") == "[No file has such a name]"
 
     def test_no_folder(self, hands: Hands) -> None:
-        assert "no folder" in hands.error("glob", pattern="*", path="gone")
+        assert "is not a folder" in hands.error("glob", pattern="*", path="gone")
 
     def test_more_than_can_be_named(self, hands: Hands, folder: Path) -> None:
         put(folder, [f"many/{n:04}.txt" for n in range(300)])
@@ -106,7 +106,7 @@ class TestGrep:
 
     @pytest.mark.parametrize("pattern", ["(", "*a", "[z-a]", "(?P<1>x)"])
     def test_a_broken_expression_is_told(self, hands: Hands, pattern: str) -> None:
-        assert "is no regular expression" in hands.error("grep", pattern=pattern)
+        assert "is not a regular expression" in hands.error("grep", pattern=pattern)
 
     def test_an_expression_that_python_warns_of(self, hands: Hands, folder: Path) -> None:
         put(folder, ["a"], "[[x\n")

@@ -84,9 +84,9 @@ class TestRead:
     @pytest.mark.parametrize(
         ("name", "told"),
         [
-            ("none", "no file none"),
+            ("none", "none does not exist"),
             ("sub", "is a folder"),
-            ("pipe", "no file but"),
+            ("pipe", "not a file but"),
             ("b", "binary"),
         ],
     )
