@@ -59,7 +59,8 @@ def _problems_of(view: View) -> Iterator[Problem]:
 
 def is_provable(request: Event) -> bool:
     """Tell if a ``request.sent`` can be rebuilt, from the view it showed or from what it holds."""
-    known = request.data.get("purpose", TURN) == TURN or "sent" in request.data
+    data = request.data
+    known = data.get("purpose", TURN) == TURN or "sent" in data or DIVERGED in data
     return known and bool(request.data.get("digest"))
 
 

@@ -8,6 +8,7 @@ session is resumed, but for what a process learns while it runs: the newest requ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -29,6 +30,9 @@ BRANCHES = 8
 ANSWERS = 256
 """How many of the newest replies beside the conversation are remembered."""
 
+
+RECENT = 16
+"""How many of them, and of the conversation's, a summary is compared with."""
 
 _NOTHING = Lineage(())
 
@@ -99,6 +103,10 @@ class Cache:
         self._current = self._current.at(view)
         return self._current
 
+    def peek(self, view: View) -> Branch:
+        """The lineage of a view that is not recorded yet."""
+        return self._current.at(view)
+
     def left(self, view: View) -> Iterator[Branch]:
         """The newest branches that were left behind, the newest first.
 
@@ -122,11 +130,21 @@ class Cache:
 
     def answer(self, session: Session, content: Json) -> dict[str, Json]:
         """What is known of a reply that was recorded beside the conversation; empty if nothing."""
+        return self._known_answers(session).get(_signed(content), {})
+
+    def newest_replies(self, session: Session, view: View) -> list[str]:
+        """What the model said last, beside the conversation and in it."""
+        answers = [said for said in self._known_answers(session) if isinstance(said, str)]
+        replies = (entry for entry in reversed(self.current(view).entries) if entry.in_reply)
+        texts = ("".join(part.key for part in entry.parts) for entry in islice(replies, RECENT))
+        return [*answers[-RECENT:], *texts]
+
+    def _known_answers(self, session: Session) -> dict[object, dict[str, Json]]:
         if self._answers is None:
             self._answers = {}
             for event in _read(session, "request.answered"):
                 self.take(event)
-        return self._answers.get(_signed(content), {})
+        return self._answers
 
     def take(self, event: Event) -> None:
         """Take up a reply that was recorded."""

@@ -44,6 +44,7 @@ class Compared(NamedTuple):
         blank: It says nothing, and may be missing.
         message: The index of its message in the list.
         block: The block itself, as it was sent.
+        thinks: It is thinking of the model.
     """
 
     role: str
@@ -53,6 +54,7 @@ class Compared(NamedTuple):
     blank: bool = False
     message: int = 0
     block: Json = None
+    thinks: bool = False
 
     @property
     def in_reply(self) -> bool:
@@ -139,7 +141,7 @@ def _reply_part(role: str, block: Json) -> Compared:
     if name == "text":
         return Compared(role, None, str(block.get("text", "")))
     if name in UNSAID or is_server_result(name):
-        return Compared(role, None, "")
+        return Compared(role, None, "", thinks=name in THINKING)
     return Compared(role, None, _digest(plain(block)))
 
 

@@ -2,24 +2,43 @@
 
     as it is shown → as it is rendered → as it happened → branches that were left behind
 
-The first that the list knows to its end is the place. Where there is none, it is that of which the
-list knows most: what the log holds behind it is left behind.
+The first that the list knows to its end is the place. Where there is none, the list may be one of
+these that the harness edited. Else the place is that of which the list knows most: what the log
+holds behind it is left behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from foldlog.eventstore.events import EventDraft
+from foldlog.eventstore.events import EventDraft, Json
+from foldlog.eventstore.facets import ROLES
+from foldlog.projections.live.alignment import Node, nodes
 from foldlog.projections.live.cache import Branch, Cache
 from foldlog.projections.live.compared import Compared, parts_in
+from foldlog.projections.live.harness_edits import (
+    Comparison,
+    HarnessList,
+    edit_of,
+    moved,
+    next_step,
+    pinned,
+    stand_ins,
+)
 from foldlog.projections.live.reconcile import Agreement, Entry, agreement, entries
+from foldlog.projections.live.variants import WITHOUT_THINKING
 from foldlog.projections.render.items import items
 from foldlog.projections.render.render import render
-from foldlog.projections.view.lineage import join_ranges
-from foldlog.projections.view.rewind import compacted_path
+from foldlog.projections.view.edits import HIDING_KINDS
+from foldlog.projections.view.lineage import Lineage
+from foldlog.projections.view.pieces import WHOLE, Shown, Whole
 from foldlog.projections.view.view import View
+
+COMPACTING = {"summary", "marker"}
+WRITTEN = {*ROLES, "tool.result", "summary.written"}
+STEPS = 4
+"""A list is undone at its end, spliced, edited; then it agrees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,47 +47,60 @@ class Place:
 
     Attributes:
         agreement: How far they agree.
-        to: The version that the head has to be at; None where it is there.
+        past: The lineage that has to be there; None where it is.
+        coming: What has to be recorded for them to agree, where the harness edited its list.
     """
 
     agreement: Agreement
-    to: int | None = None
+    past: Lineage | None = None
+    coming: tuple[EventDraft, ...] = ()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the list does not simply go on from what is there."""
+        return self.past is not None or bool(self.coming)
 
     def move(self, view: View) -> list[EventDraft]:
-        """The move of the head that leads there; what was compacted before it stays compacted."""
-        if self.to is None:
-            return []
-        path = compacted_path(view, self.to, only_past=True) if view.layout.painted else None
-        past = [list(part) for part in join_ranges(view.at(self.to).lineage)]
-        more = {} if path in (None, past) else {"path": path}
-        return [EventDraft("head.moved", {"to": self.to, **more})]
+        """What leads there; what was compacted before it stays compacted."""
+        return [*self.coming] if self.past is None else moved(view, self.past)
 
 
-def locate(cache: Cache, view: View, parts: Sequence[Compared]) -> Place:
-    """Where a list parts from the log of a session.
+def locate(cache: Cache, view: View, list_: HarnessList) -> Place:
+    """Where a list parts from the log of a session."""
+    place = _located(cache, view, list_)
+    return _with_thinking(view, place, list_) if list_.observed else place
 
-    Args:
-        parts: What the list says.
-    """
-    if not view.layout.painted:  # what happened is what is shown, and is remembered
-        whole = agreement(cache.current(view).entries, parts)
-        if whole.parted is None:
-            return Place(whole)
-    shown = agreement(entries(items(view)), parts)
-    if shown.parted is None:
-        return Place(shown)
-    rendered = agreement(_rendered(view), parts)
-    if rendered.parted is None:
-        return Place(rendered)
+
+def _located(cache: Cache, view: View, list_: HarnessList) -> Place:
+    known = _known(cache.current, view, list_.parts)
+    if known is not None:
+        return Place(known)
     here = cache.current(view)
-    found = [(shown, here)] if _can_part(view, shown) else []
-    for branch in (here, *cache.left(view)):
-        whole = agreement(branch.entries, parts)
-        if whole.parted is None and branch is here:
-            return Place(whole)
-        found.append((whole, branch))
+    branches = (here, *cache.left(view))
+    found = [(agreement(branch.entries, list_.parts), branch) for branch in branches]
+    if _can_part(view, shown := _shown(view, list_.parts)):
+        found.insert(0, (shown, here))
     best, branch = max(found, key=lambda each: each[0].agreed)
-    return Place(best, branch.lineage.before(best.parted) if best.parted else branch.lineage.tip)
+    if best.parted is None and (branch is not here or not list_.observed):
+        return Place(best, None if branch is here else branch.lineage)
+    edited = _edited(cache, view, list_, best)
+    if edited is not None:
+        return edited
+    return Place(best, branch.lineage.until(best.parted) if best.parted else None)
+
+
+def _known(
+    lineage: Callable[[View], Branch], view: View, parts: Sequence[Compared]
+) -> Agreement | None:
+    """How a list agrees with the log as it is, if it knows all of it."""
+    if not view.layout.painted:  # what happened is what is shown, and is remembered
+        whole = agreement(lineage(view).entries, parts)
+        return whole if whole.parted is None else None
+    shown = _shown(view, parts)
+    if shown.parted is None:
+        return shown
+    rendered = agreement(_rendered(view), parts)
+    return rendered if rendered.parted is None else None
 
 
 def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Compared]) -> Place:
@@ -82,8 +114,8 @@ def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Compared
     branch = cache.current(view) if here else Branch().at(view.at(reply))
     found = agreement(branch.behind(reply), parts)
     if found.parted is not None:
-        return Place(found, branch.lineage.before(found.parted))
-    return Place(found, None if here else reply)
+        return Place(found, branch.lineage.until(found.parted))
+    return Place(found, None if here else branch.lineage)
 
 
 def _can_part(view: View, found: Agreement) -> bool:
@@ -92,7 +124,133 @@ def _can_part(view: View, found: Agreement) -> bool:
     return view.event(found.parted).type != "summary.written"
 
 
+def _shown(view: View, parts: Sequence[Compared]) -> Agreement:
+    return agreement(entries(items(view), pinned(view)), parts)
+
+
 def _rendered(view: View) -> list[Entry]:
     """The view as the model is sent it, repairs and all; it tells nothing of versions."""
     parts = parts_in(render(view, open="keep")["messages"])
     return [Entry(0, (part,)) for part in parts]
+
+
+# -- edited by the harness -------------------------------------------------------------------
+
+
+def _with_thinking(view: View, place: Place, list_: HarnessList) -> Place:
+    """A place, and the thinking that the list is without, or holds again."""
+    coming = place.move(view)
+    after = view.then(coming) if coming else view
+    found = _shown(after, list_.parts) if coming else place.agreement
+    edit = edit_of(*_thinking(after, found.thinking))
+    return Place(place.agreement, coming=(*coming, *edit)) if edit else place
+
+
+def _thinking(view: View, versions: Iterable[int]) -> tuple[list[dict[str, Json]], dict[str, int]]:
+    """The entries of an edit that strips thinking or shows it again, and how many there are."""
+    entries, said = list[dict[str, Json]](), dict[str, int]()
+    for version in filter(None, versions):
+        piece = view.piece(version)
+        shown = _OTHERWISE.get(piece.shown) if piece else None
+        if shown is not None:
+            entries.append({"first": version, "last": version, **shown.to_json()})
+            said[shown.kind] = said.get(shown.kind, 0) + 1
+    return entries, said
+
+
+_OTHERWISE: dict[Shown, Shown] = {WHOLE: WITHOUT_THINKING, WITHOUT_THINKING: WHOLE}
+
+
+def _edited(cache: Cache, view: View, list_: HarnessList, best: Agreement) -> Place | None:
+    """The place of a list that the harness edited, in the newest lineage that explains it."""
+    tips = [None, *(branch.lineage for branch in cache.left(view))]
+    for lineage in tips:
+        start = [] if lineage is None else moved(view, lineage)
+        found = _explained(cache, view, list_, start, whole=not list_.observed)
+        if list_.observed and view.layout.painted and not (found and _only_hides(found)):
+            whole = _explained(cache, view, list_, start, whole=True)
+            found = min(filter(None, (found, whole)), key=_new, default=None)
+        if found and _is_better(found, best):
+            return found
+    return None
+
+
+def _only_hides(found: Place) -> bool:
+    """Whether a list only left out more: then it holds nothing that is hidden."""
+    shown = {edit["shown"] for draft in found.coming for edit in draft.data.get("edits", ())}
+    return len(found.coming) == 1 and bool(shown) and shown.isdisjoint(COMPACTING)
+
+
+def _new(found: Place) -> int:
+    """How much a place leaves to be recorded, less what the list says in any case."""
+    return sum(draft.type in WRITTEN for draft in found.coming) - len(found.agreement.matched)
+
+
+def _is_better(found: Place, best: Agreement) -> bool:
+    """Whether a place explains more of a list than the best one without an edit does; or as much,
+    where it only shows differently what both know."""
+    if len(found.agreement.matched) != len(best.matched):
+        return len(found.agreement.matched) > len(best.matched)
+    shown = {edit["shown"] for draft in found.coming for edit in draft.data.get("edits", ())}
+    return Whole.kind in shown or (bool(shown) and shown.isdisjoint(HIDING_KINDS))
+
+
+def _explained(
+    cache: Cache, view: View, list_: HarnessList, start: list[EventDraft], whole: bool
+) -> Place | None:
+    """The place of a list, step by step.
+
+    Args:
+        start: What leads to the lineage that is looked at.
+        whole: With what is hidden there, which the list may hold again.
+    """
+    coming = list(start)
+    for step in range(STEPS):
+        after = view.then(coming) if coming else view
+        log = _nodes(after, cache.peek(after) if whole else None)
+        found = Comparison(after, log, list_, _left(cache, view, after))
+        if not found.align():
+            return None
+        more = next_step(found, first=step == 0)
+        if more is None:
+            return None
+        if not more:
+            return Place(found.agreement(), coming=tuple(coming)) if found.agrees else None
+        coming += more
+    return None
+
+
+def _left(cache: Cache, view: View, after: View) -> list[Node]:
+    """What was said on branches that were left behind, and is not on the lineage."""
+    lineage = after.layout.lineage
+    found: dict[int, Entry] = {
+        entry.version: entry
+        for branch in cache.left(view)
+        for entry in branch.entries
+        if entry.version not in lineage
+    }
+    return nodes([found[version] for version in sorted(found)])
+
+
+def _nodes(view: View, whole: Branch | None) -> list[Node]:
+    """What a view shows, and what it hides as well, in the order of the conversation."""
+    seen = entries(items(view), pinned(view))
+    if whole is None:
+        return nodes(seen)
+    shown: dict[int, list[Entry]] = {}
+    for entry in seen:
+        shown.setdefault(entry.version, []).append(entry)
+    pieces, place = stand_ins(view), view.layout.lineage.place
+    standing = [(place(pieces[e.version][0].first) or 0, e) for e in seen if e.stands_in]
+    log: list[Entry] = []
+    covered: set[int] = set()
+    for entry in whole.entries:
+        while standing and standing[0][0] <= (place(entry.version) or 0):
+            log.append(standing.pop(0)[1])
+        piece = view.piece(entry.version)
+        if piece is not None and piece.hides:
+            covered.add(entry.version)
+            log.append(entry)
+        else:
+            log += shown.pop(entry.version, [])
+    return nodes([*log, *(entry for _, entry in standing)], frozenset(covered))

@@ -11,7 +11,7 @@ left behind by a move of the head; what the list holds behind it is appended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -31,12 +31,16 @@ class Entry(NamedTuple):
     Attributes:
         version: The event that says it.
         parts: What it says.
-        optional: A harness need not know it: foldlog alone put it there.
+        optional: A harness need not know it: foldlog alone put it there, or keeps it for a pin.
+        reply: The message id of the reply that it is part of.
+        stands_in: It stands for a range: a summary or a marker.
     """
 
     version: int
     parts: tuple[Compared, ...]
     optional: bool = False
+    reply: str | None = None
+    stands_in: bool = False
 
     @property
     def in_reply(self) -> bool:
@@ -44,14 +48,23 @@ class Entry(NamedTuple):
         return self.parts[0].in_reply
 
 
-def entries(items: Iterable[Item]) -> list[Entry]:
-    """What a view's items say, or the events of a lineage; what says nothing is left out."""
-    found = []
-    for item in join_replies(list(items)):
-        parts = parts_of(item.role, item.content, keep_blocks=False)
-        if parts:
-            found.append(Entry(item.version, tuple(parts), _optional(item)))
-    return found
+def entries(items: Iterable[Item], held: Container[int] = ()) -> list[Entry]:
+    """What a view's items say, or the events of a lineage; what says nothing is left out.
+
+    Args:
+        held: Versions that are shown whatever a harness does, because they are pinned.
+    """
+    return [
+        Entry(
+            item.version,
+            tuple(parts),
+            _optional(item) or item.version in held,
+            item.reply,
+            item.kind in ("summary", "marker"),
+        )
+        for item in join_replies(list(items))
+        if (parts := parts_of(item.role, item.content, keep_blocks=False))
+    ]
 
 
 def _optional(item: Item) -> bool:
@@ -69,11 +82,13 @@ class Agreement:
         matched: The places of the list's parts that the log says too.
         parted: The version of the first event that the list does not know; None where it knows all.
         agreed: How many events the list knows.
+        thinking: The events of replies whose thinking only one of the two holds.
     """
 
     matched: set[int] = field(default_factory=set)
     parted: int | None = None
     agreed: int = 0
+    thinking: list[int] = field(default_factory=list)
 
 
 def agreement(log: Sequence[Entry], parts: Sequence[Compared]) -> Agreement:
@@ -119,8 +134,15 @@ class _Walk:
                 if signature(stretch.parts[:end]) == wanted:
                     self._meet(range(stretch.first, stretch.first + end))
                     self.found.agreed += count
+                    self._compare_thinking(run[:count], stretch.parts[:end])
                     return count
         return 0
+
+    def _compare_thinking(self, run: Sequence[Entry], parts: Sequence[Compared]) -> None:
+        thinks = any(part.thinks for part in parts)
+        known = [item.version for item in run if any(part.thinks for part in item.parts)]
+        if thinks != bool(known):
+            self.found.thinking += known or [item.version for item in run]
 
     def between(self, item: Entry) -> bool:
         """Meet an event that stands between replies."""

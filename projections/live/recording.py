@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from foldlog.eventstore.errors import InvalidDraft, VersionConflict
@@ -21,12 +22,14 @@ from foldlog.projections.live.answers import reply_data, server_edits
 from foldlog.projections.live.cache import cache_of
 from foldlog.projections.live.compared import Compared
 from foldlog.projections.live.drafts import drafts
+from foldlog.projections.live.harness_edits import HarnessList
 from foldlog.projections.live.locate import Place, locate, locate_behind
 from foldlog.projections.live.managed import Managed
 from foldlog.projections.live.outgoing import Outgoing, Reading
 from foldlog.projections.live.reconcile import changed_settings, is_aside
 from foldlog.projections.live.request import Body, HarnessRequest
 from foldlog.projections.live.request_body import without_partial
+from foldlog.projections.live.restart import asks_for_summary
 from foldlog.projections.live.rewritten import noting, rewritten
 from foldlog.projections.render.digest import digest
 from foldlog.projections.render.divergence import divergence
@@ -129,6 +132,8 @@ class Recording:
 
     def _begun(self, request: HarnessRequest) -> Outgoing:
         view = self._view()
+        if self.observe and view.version and asks_for_summary(request.messages):
+            return self._summary_asked(view, request)
         parts = self.cache.parts(request.messages)
         found = self._place(view, request, parts)
         if found is None:
@@ -163,8 +168,10 @@ class Recording:
         reply = self.cache.reply(self.session, previous) if previous else None
         if reply is not None:
             return locate_behind(view, self.cache, reply, parts)
-        found = locate(self.cache, view, parts)
-        aside = found.to is not None and is_aside(view, request, found.agreement)
+        replies = partial(self.cache.newest_replies, self.session, view)
+        list_ = HarnessList(request.messages, parts, replies, self.observe)
+        found = locate(self.cache, view, list_)
+        aside = found.is_new and is_aside(view, request, found.agreement)
         return None if aside else found
 
     def _with_answer(self, draft: EventDraft) -> EventDraft:
@@ -177,6 +184,15 @@ class Recording:
     def _side(self, view: View, request: HarnessRequest) -> Outgoing:
         data = {"view": view.version, "digest": request.digest, "purpose": "side"}
         return self._sent(request, request.body, {**data, "sent": request.visible})
+
+    def _summary_asked(self, view: View, request: HarnessRequest) -> Outgoing:
+        """Send the harness's own request for a summary of the conversation: it is not part of it,
+        and is recorded as far as it differs from the view."""
+        rendered = request_of(view, render_messages(view, open="keep", model=request.model))
+        data: dict[str, Json] = {"view": view.version, "digest": request.digest}
+        data["purpose"] = "summary"
+        data["divergence"] = {"digest": digest(rendered), **divergence(rendered, request.body)}
+        return self._sent(request, request.body, data)
 
     def _observed(
         self, view: View, request: HarnessRequest, coming: Sequence[EventDraft]

@@ -69,6 +69,15 @@ class Lineage:
             last = end
         return last
 
+    def until(self, version: int) -> Lineage:
+        """The lineage before one of its versions."""
+        found: list[Range] = []
+        for first, last in self.ranges:
+            if first <= version <= last:
+                return Lineage((*found, (first, version - 1)) if first < version else tuple(found))
+            found.append((first, last))
+        return self
+
     def without(self, version: int) -> Lineage:
         """The lineage less one version."""
         parts = [part for a, b in self.ranges for part in _split(a, b, version)]

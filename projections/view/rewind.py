@@ -10,7 +10,9 @@ from foldlog.projections.view.view import View
 SPOKEN = ("message.user", "message.assistant")
 
 
-def compacted_path(view: View, to: int, *, only_past: bool = False) -> list[list[int]]:
+def compacted_path(
+    view: View, to: int, *, only_past: bool = False, past: Lineage | None = None
+) -> list[list[int]]:
     """The path of a rewind that keeps the conversation compacted.
 
     It is the lineage of the version, and behind it the edits made since that cover some of it, with
@@ -20,8 +22,10 @@ def compacted_path(view: View, to: int, *, only_past: bool = False) -> list[list
         view: The view at the session's last version.
         to: The version that the head is at again.
         only_past: Without edits that show a summary or a marker of anything that is left behind.
+        past: The lineage to return to, where it is not that of the version.
     """
-    past = view.at(to).layout.lineage
+    if past is None:
+        past = view.at(to).layout.lineage
     kept = sorted(_edits_since(view, past, only_past))
     return [list(part) for part in join_ranges([*past.ranges, *((v, v) for v in kept)])]
 

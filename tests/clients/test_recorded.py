@@ -22,6 +22,9 @@ from tests.proxy.talk import verify
 
 DOORS = {"proxy": replay, "sdk": replay_through_the_sdk}
 
+REPLIES = ("message.assistant", "request.answered")
+"""Where replies are recorded: in the conversation, or as the answer to a request of its own."""
+
 BRANCH = "a compaction is taken for a branch, and request:K counts those of one branch"
 SIDE = "a title that is asked for first is taken for the conversation"
 
@@ -97,9 +100,7 @@ def test_it_is_recorded_and_can_be_proven(replays: Replays, name: str, door: str
     store, sent = replays.of(name, door)
     assert len(sent) == len(exchanges.read(name))
     replied = {one.answer["id"] for one in exchanges.read(name) if one.status == 200}
-    replies = {
-        event.data.get("id") for event in store.events() if event.type == "message.assistant"
-    }
+    replies = {event.data.get("id") for event in store.events() if event.type in REPLIES}
     assert replied <= replies
     verify(store)
 
