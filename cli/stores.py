@@ -48,7 +48,7 @@ def creating(where: str | None) -> Store:
 
 
 def trying(where: str | None) -> Store:
-    """Open the store for a dry run: where there is none, an empty one in memory."""
+    """Open the store for a dry run: without a file, an empty one in memory."""
     try:
         return writing(where)
     except StoreNotFound:

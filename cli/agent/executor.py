@@ -28,7 +28,7 @@ NOT_RUN = "[The call did not run: the user stopped the turn.]"
 STOPPED = "[The user stopped this call while it ran. It may have run in part.]"
 
 SHOWN_ERRORS = 5
-"""How many mistakes in its arguments a call is told of."""
+"""How many mistakes in its arguments a result lists."""
 
 
 class Executor:

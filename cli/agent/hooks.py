@@ -149,7 +149,7 @@ class Hooks:
         """Run the hooks of a phase, one after the other.
 
         Returns:
-            What is put behind the result: what they said, and what went wrong with those that
+            What is put after the result: what they said, and what went wrong with those that
             broke.
 
         Raises:

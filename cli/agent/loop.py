@@ -37,7 +37,7 @@ CUT = {
     "model_context_window_exceeded": "The reply was cut off: the window is full. /compact helps.",
     "refusal": "The model refused to go on.",
 }
-"""What a person is told about replies that do not end by themselves."""
+"""Notes for a person about replies that do not end by themselves."""
 
 TRIES = 3
 """How often a reply is asked for whose stream breaks off (chosen)."""

@@ -83,7 +83,7 @@ class Pattern:
         """Return a pattern as a person writes it.
 
         Raises:
-            PatternError: It is none; the error says how one looks.
+            PatternError: It is not a pattern; the error says how to write one.
         """
         found = _PATTERN.fullmatch(text.strip())
         if not found:

@@ -56,10 +56,10 @@ class Answer:
         decision: ``allow`` or ``deny``.
         scope: ``once``; or for good: ``always`` where it is allowed, ``never`` where it is denied.
         pattern: What it holds for from now on; without, for the narrowest pattern of the question.
-        reason: What the model is told, where it is denied.
+        reason: What the model reads, where it is denied.
 
     Raises:
-        PatternError: The pattern is none.
+        PatternError: The pattern is not valid.
     """
 
     decision: Decision
@@ -84,7 +84,7 @@ class Verdict:
 
     Attributes:
         allowed: It may.
-        reason: What the model is told, where it may not.
+        reason: What the model reads, where it may not.
     """
 
     allowed: bool
@@ -101,7 +101,7 @@ class Permissions:
         above: The permissions of the agent that this one works for: what holds there holds here.
 
     Raises:
-        PatternError: One of the patterns is none.
+        PatternError: One of the patterns is not valid.
     """
 
     def __init__(

@@ -19,7 +19,7 @@
 A call may hold the ``replies`` of the subagent that it starts, and a reply its ``content`` as wire
 blocks and its ``stop_reason``. The file is TOML, or JSON of the same shape (``.json``).
 
-Where a session stands in its script is folded from its log: as many replies as it holds were given,
+How far a session is in its script is folded from its log: as many replies as it holds were given,
 as many attempts failed since. So a session that is resumed goes on where it was. ``scripted_api``
 answers with it.
 """
@@ -93,7 +93,7 @@ class Script:
         """Return the script in a file.
 
         Raises:
-            ScriptError: It is not there, or is no script.
+            ScriptError: It does not exist, or is not a script.
         """
         try:
             text = Path(path).read_text("utf-8")
@@ -162,7 +162,7 @@ def _check(entry: Any) -> None:
 
 @dataclass
 class Progress:
-    """Where a session stands in its script: a fold of its log.
+    """How far a session is in its script: a fold of its log.
 
     Attributes:
         replies: The replies that came whole.

@@ -1,4 +1,4 @@
-"""The API as a script plays it: what stands beneath the SDK and answers."""
+"""The API as a script plays it: a transport beneath the SDK that answers."""
 
 from __future__ import annotations
 

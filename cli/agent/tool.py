@@ -84,7 +84,7 @@ class Tool:
 
     Attributes:
         name: Its name.
-        description: What the model is told of it.
+        description: What the model reads about it.
         input_schema: JSON Schema of its arguments; the executor holds calls against it.
         run: Does the work. Whatever it raises becomes a result that says so.
         writes: It changes something or runs something: permission is asked for each call.

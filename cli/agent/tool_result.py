@@ -1,7 +1,7 @@
 """What a tool gave, made fit to be recorded and sent.
 
 A tool may give anything: text that no encoding takes, megabytes, objects that are no JSON. The
-model gets what can be sent of it, and is told what is missing.
+model gets what can be sent of it, and a note on what is missing.
 """
 
 from __future__ import annotations

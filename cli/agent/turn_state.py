@@ -19,7 +19,7 @@ STOPPED = "turn.stopped"
 
 REPLY = "message.assistant"
 SPOKEN = ("message.user", REPLY, "tool.result", STOPPED)
-"""What tells where a turn stands."""
+"""The types that show how far a turn is."""
 
 BACK = 64
 """How many versions are looked at together, from the end of the lineage backwards."""

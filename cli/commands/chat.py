@@ -1,4 +1,4 @@
-"""The reference agent: ``chat`` begins or goes on, ``resume`` finishes a turn that has no end."""
+"""The reference agent: ``chat`` starts or continues, ``resume`` finishes an interrupted turn."""
 
 from __future__ import annotations
 

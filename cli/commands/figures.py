@@ -19,7 +19,7 @@ from foldlog.eventstore.store import queryable
 from foldlog.projections.explain.statistics import Statistics, Usage, statistics
 
 DEAREST = 10
-"""How many sessions people are shown by their cost; ``--json`` tells all."""
+"""How many sessions people are shown by their cost; ``--json`` prints all."""
 
 
 @click.command()
@@ -109,7 +109,7 @@ _USAGE = (
     "dollars",
 )
 _SPARE = ("cache written",)
-"""What a narrow terminal leaves out, so that the model's name is whole; ``--json`` tells all."""
+"""What a narrow terminal leaves out, so that the model's name is whole; ``--json`` prints all."""
 
 _SESSIONS = ("session", "requests", "cache hit", "dollars")
 _SIZES = ("cause", "count", "tokens")

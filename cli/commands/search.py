@@ -1,4 +1,4 @@
-"""Search what was said, and tell whether the model still sees it."""
+"""Search what was said, and show whether the model still sees it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A browser lets any page send requests to the loopback, and a name that its owner points there makes
 them look like that page's own (DNS rebinding). Such requests betray themselves: by the ``Origin``
-of a foreign page, by ``Sec-Fetch-Site``, or by a ``Host`` that is no name of this machine.
+of a foreign page, by ``Sec-Fetch-Site``, or by a ``Host`` that is not a name of this machine.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ SESSION = "x-foldlog-session"
 """Names the session that a request belongs to; for foldlog alone."""
 
 NOT_SENT = frozenset({"host", "expect", SESSION})
-"""Answered or written anew here: the host is the upstream's, ``100-continue`` was said."""
+"""Answered or rewritten here: the host is the upstream's, ``100-continue`` was said."""
 
 
 def to_upstream(headers: Iterable[tuple[str, str]]) -> Headers:

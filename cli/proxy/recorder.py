@@ -221,7 +221,7 @@ class Recorder:
 class Ticket:
     """A request on its way.
 
-    What happens to it is recorded if that can be done; if not, a person is told, and the reply
+    What happens to it is recorded if that can be done; if not, a person reads why, and the reply
     reaches the client all the same.
 
     Attributes:

@@ -176,7 +176,7 @@ class Proxy:
             self.recorder.tell(f"A request went through unrecorded: {error}.")
             return None
         if not is_request(body):
-            self.recorder.tell("A request went through unrecorded: it is none for a message.")
+            self.recorder.tell("A request went through unrecorded: it does not ask for a message.")
             return None
         return body
 
