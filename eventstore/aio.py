@@ -390,6 +390,16 @@ class AsyncEventStore:
             ),
         )
 
+    async def refresh(self, *, most: int | None = None) -> None:
+        """Bring what other programs read up to date: the list of sessions and the search index.
+
+        What foldlog itself reads needs no refresh. A store that cannot be written is left as it is.
+
+        Args:
+            most: Index this many events at most, rounded up to a thousand; without it, all.
+        """
+        return await self.run(lambda store: store.refresh(most=most))
+
     async def sql(self, query: str) -> tuple[list[str], AsyncIterator[tuple[Any, ...]]]:
         """Run a query that only reads; return its column names and its rows.
 

@@ -86,6 +86,11 @@ def calls_in(data: Mapping[str, Json]) -> dict[str, str]:
     return calls
 
 
+def source_time(meta: Mapping[str, Json]) -> str | None:
+    """Return when the source of an event says that it happened; None if it does not."""
+    return short(meta.get("occurred"))
+
+
 def short(value: Json) -> str | None:
     """Return the text as a column takes it; None if it is empty, a payload, or no text."""
     if type(value) is not str or not value:

@@ -39,8 +39,7 @@ its cached pages with every append; longer, and one of them starves."""
 
 
 class Row(NamedTuple):
-    """A row of ``events`` as it is inserted; ``at``, ``role`` and ``id`` are derived by the
-    table."""
+    """A row of ``events`` as it is inserted; the table derives its other columns."""
 
     position: int
     session: str
@@ -54,6 +53,7 @@ class Row(NamedTuple):
     model: str | None
     is_error: int | None
     tokens: int | None
+    source_time: str | None
     data: Any
     meta: Any
     refs: bytes | None

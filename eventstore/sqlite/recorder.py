@@ -13,7 +13,7 @@ from foldlog.eventstore import clock, codec
 from foldlog.eventstore.chain import GENESIS, event_hash
 from foldlog.eventstore.errors import StoreError, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.eventstore.facets import NONE, ToolNames, calls_in, facets
+from foldlog.eventstore.facets import NONE, ToolNames, calls_in, facets, source_time
 from foldlog.eventstore.recording import check_known, event, in_order, seal, to_record
 from foldlog.eventstore.sqlite.connection import INSERT_EVENT, INSERT_PAYLOAD, Connection
 from foldlog.eventstore.sqlite.reader import DATA, REFS, TYPE, VERSION, Reader
@@ -128,8 +128,8 @@ class Recorder:
             header = (session, version, draft.type, draft.schema, at, draft.key)
             previous = event_hash(previous, *header, bodies.data, bodies.meta, references)
             columns = _facets(draft, names)
-            row = (position, *header[:4], recorded, draft.key, *columns, data, meta)
-            rows.append((*row, references or None, previous))
+            row = (position, *header[:4], recorded, draft.key, *columns, source_time(draft.meta))
+            rows.append((*row, data, meta, references or None, previous))
             events.append(event(position, session, version, at, draft, previous))
         names.reach(tail.version + len(rows))
         payloads = [payload for prepared in fresh for payload in prepared.payloads]

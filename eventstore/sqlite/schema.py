@@ -17,7 +17,7 @@ from functools import cache
 APPLICATION_ID = 0x666F6C64
 """``fold`` in ASCII: says that an SQLite file is one of ours (PRAGMA application_id)."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The number of the newest migration (PRAGMA user_version)."""
 
 TABLES = """
@@ -51,7 +51,9 @@ CREATE TABLE events (
             WHEN 'attachment.added' THEN 'user'
         END
     ) VIRTUAL,
-    id TEXT GENERATED ALWAYS AS ('evt_' || lower(substr(hex(hash), 1, 24))) VIRTUAL
+    id TEXT GENERATED ALWAYS AS ('evt_' || lower(substr(hex(hash), 1, 24))) VIRTUAL,
+    source_time TEXT,
+    occurred TEXT GENERATED ALWAYS AS (coalesce(source_time, at)) VIRTUAL
 );
 CREATE UNIQUE INDEX events_version ON events (session, version);
 CREATE UNIQUE INDEX events_key ON events (session, key) WHERE key IS NOT NULL;
@@ -118,6 +120,25 @@ BEGIN SELECT RAISE(ABORT, 'payloads are immutable: this one is already recorded'
 """
 
 
+VIEW = """
+CREATE VIEW transcript AS
+SELECT
+    session,
+    version,
+    occurred AS at,
+    CASE type
+        WHEN 'tool.result' THEN 'tool'
+        WHEN 'attachment.added' THEN 'attachment'
+        ELSE role
+    END AS role,
+    tool,
+    foldlog_text(position) AS text,
+    position
+FROM events WHERE role IS NOT NULL
+"""
+"""What was said, for people who look with other programs; it needs foldlog's SQL functions. It is
+nobody's source: whoever drops it, or has a table of that name, loses nothing."""
+
 CREATED = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)")
 
 Parts = dict[tuple[str, str], str]
@@ -151,8 +172,11 @@ def strangers(db: sqlite3.Connection) -> list[str]:
 
 
 def evened(sql: str) -> str:
-    """Return SQL with single blanks, and without the semicolon at its end."""
-    return " ".join(sql.split()).removesuffix(";")
+    """Return SQL with single blanks, none before commas and brackets, and no semicolon at its end.
+
+    SQLite writes a column that is added with other blanks than one that was there from the start.
+    """
+    return re.sub(r" ?([,()]) ?", r"\1", " ".join(sql.split())).removesuffix(";")
 
 
 def statements(script: str) -> list[str]:

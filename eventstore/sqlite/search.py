@@ -10,9 +10,9 @@ indexed in memory, for this search only.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, suppress
-from itertools import chain, islice
+from itertools import chain, count, islice
 from typing import Any
 
 from foldlog.eventstore.errors import ReadOnlyStore, StoreBusy, StoreError, StoreFull
@@ -30,9 +30,16 @@ CHUNK = 1000
 """Events indexed in one transaction: a killed search loses no more of its work than that."""
 
 TABLE = """
-CREATE VIRTUAL TABLE IF NOT EXISTS search
-USING fts5 (text, parts, content = '', tokenize = "unicode61 remove_diacritics 2")
+CREATE VIRTUAL TABLE search
+USING fts5 /* version 2, content="events" */ (
+    text, parts, content = '', tokenize = "unicode61 remove_diacritics 2"
+)
 """
+"""An index with another definition is made again. The comment holds the version of how ``terms``
+prepares a text; and by it sqlite-utils and Datasette know that ``events`` can be searched."""
+
+Progress = Callable[[int, int], None]
+"""Called with how many events are indexed, and how many there are."""
 
 INSERT = "INSERT INTO search (rowid, text, parts) VALUES (?, ?, ?)"
 
@@ -53,15 +60,15 @@ class Search:
         tool: str | None,
         limit: int,
         before: int | None,
-        progress: Callable[[int, int], None],
+        progress: Progress | None,
     ) -> list[Hit]:
         """Return where the terms of ``text`` occur; the parameters are those of ``Searchable``."""
         terms = parse(text)
-        match = " AND ".join(map(_query, terms))
+        match = match_of(terms)
         where, arguments = self._conditions(session, types, tool)
         if not self._connection.read_only:
             with suppress(ReadOnlyStore, StoreFull, StoreBusy):
-                self._catch_up(progress)
+                self.catch_up(progress)
         done, last = self._span()
         newest = last if before is None else min(last, before - 1)
         with self._connection.reading() as db, closing(self._rest(done, last)) as rest:
@@ -112,12 +119,13 @@ class Search:
             index.executemany(INSERT, rows)
         return index
 
-    def _catch_up(self, progress: Callable[[int, int], None]) -> None:
-        """Index what was recorded since, one chunk in each transaction."""
-        while True:
+    def catch_up(self, progress: Progress | None = None, *, most: int | None = None) -> None:
+        """Index what was recorded since, or ``most`` events of it, a chunk in each transaction."""
+        for chunk in count():
             done, last = self._span()
-            progress(done, last)
-            if done == last:
+            if progress:
+                progress(done, last)
+            if done == last or (most is not None and chunk * CHUNK >= most):
                 return
             events = list(islice(self._reader.everything(done), CHUNK))
             rows = [row for event in events if (row := _row(event))]
@@ -125,7 +133,7 @@ class Search:
                 if self._span()[0] == done:
                     if not done:
                         db.execute("DROP TABLE IF EXISTS search")
-                    _create(db)
+                        _create(db)
                     db.executemany(INSERT, rows)
                     db.execute(
                         "INSERT OR REPLACE INTO checkpoints VALUES (?, ?)",
@@ -136,16 +144,16 @@ class Search:
         """Return the last position of the index, 0 without one, and of the log."""
         done, last = self._connection.rows(
             "SELECT (SELECT position FROM checkpoints WHERE name = ? AND EXISTS"
-            " (SELECT 1 FROM sqlite_master WHERE name = 'search')),"
+            " (SELECT 1 FROM sqlite_master WHERE name = 'search' AND sql = ?)),"
             " coalesce(max(position), 0) FROM events",
-            (CHECKPOINT,),
+            (CHECKPOINT, TABLE.strip()),
         )[0]
         return (done if type(done) is int and 0 <= done <= last else 0), last
 
 
-def _query(term: Term) -> str:
-    """Return a term as FTS5 takes it."""
-    return f'"{term.spaced}"{"*" if term.begins else ""}'
+def match_of(terms: Iterable[Term]) -> str:
+    """Return terms as FTS5 takes them."""
+    return " AND ".join(f'"{term.spaced}"{"*" if term.begins else ""}' for term in terms)
 
 
 def _row(event: Event) -> tuple[int, str, str] | None:
@@ -157,7 +165,7 @@ def _row(event: Event) -> tuple[int, str, str] | None:
 
 def _matches(index: sqlite3.Connection, match: str, last: int) -> Iterator[int]:
     """Return the positions up to ``last`` that an index finds, newest first; none without one."""
-    if index.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'").fetchone():
+    if last and index.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'").fetchone():
         found = "SELECT rowid FROM search WHERE search MATCH ? AND rowid <= ? ORDER BY rowid DESC"
         for (position,) in index.execute(found, (match, last)):
             yield position

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.clock import now
-from foldlog.eventstore.errors import CorruptEvent, ReadOnlyStore, VersionNotFound
+from foldlog.eventstore.errors import (
+    CorruptEvent,
+    ReadOnlyStore,
+    StoreBusy,
+    StoreFull,
+    VersionNotFound,
+)
 from foldlog.eventstore.events import Event, EventDraft, Json
 from foldlog.eventstore.leases import FileLeases, Holder, Leases, MemoryLeases
 from foldlog.eventstore.listing import SessionInfo, no_session
@@ -30,6 +36,7 @@ from foldlog.eventstore.store import MEMORY
 if TYPE_CHECKING:
     from sqlite_utils.db import Database
 
+    from foldlog.eventstore.sqlite.search import Search
     from foldlog.eventstore.store import Verdict
     from foldlog.eventstore.terms import Hit
 
@@ -386,11 +393,24 @@ class EventStore:
         Raises:
             StoreError: There is no word in ``text``.
         """
+        return self._index().find(text, session, types, tool, limit, before, progress)
+
+    def refresh(self, *, most: int | None = None) -> None:
+        """Bring what other programs read up to date: the list of sessions and the search index.
+
+        What foldlog itself reads needs no refresh. A store that cannot be written is left as it is.
+
+        Args:
+            most: Index this many events at most, rounded up to a thousand; without it, all.
+        """
+        with suppress(ReadOnlyStore, StoreFull, StoreBusy):
+            self._sessions.refresh()
+            self._index().catch_up(most=most)
+
+    def _index(self) -> Search:
         from foldlog.eventstore.sqlite.search import Search
 
-        search = Search(self._connection, self._reader, self._ancestry)
-        told = progress or (lambda done, all: None)
-        return search.find(text, session, types, tool, limit, before, told)
+        return Search(self._connection, self._reader, self._ancestry)
 
     def sql(self, query: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         """Run a query that only reads; return its column names and its rows.

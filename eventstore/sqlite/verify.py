@@ -14,7 +14,7 @@ from typing import Any
 from foldlog.eventstore import clock, codec
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.errors import CorruptEvent
-from foldlog.eventstore.facets import calls_in, facets, short
+from foldlog.eventstore.facets import calls_in, facets, short, source_time
 from foldlog.eventstore.listing import no_session
 from foldlog.eventstore.sqlite import schema
 from foldlog.eventstore.sqlite.ancestry import Ancestry, Segment
@@ -134,7 +134,7 @@ class Verifier:
         try:
             data, meta = self._skeleton(row.data), self._skeleton(row.meta)
             body = self._body(row, data)
-            self._body(row, meta)
+            times = source_time(self._body(row, meta))
             at = clock.text(row.recorded)
             header = (row.session, row.version, row.type, row.schema, at, row.key)
             hash = event_hash(previous, *header, data, meta, row.refs or b"")
@@ -143,6 +143,8 @@ class Verifier:
             return
         if hash != row.hash:
             yield "its hash does not follow from its predecessor and its contents"
+        if row.source_time != times:
+            yield f"its column source_time is {row.source_time!r}, its meta says {times!r}"
         yield from self._column_problems(row, body, names)
         for start in range(0, len(row.refs or b""), codec.DIGEST_BYTES):
             name = row.refs[start : start + codec.DIGEST_BYTES]  # type: ignore[index]

@@ -34,6 +34,8 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "stores"
 DIGESTS = {
     "schema-1.db": "b0cd74e695c8a8d148dab846844259e691b0b5c29f6061c94f9257aa54f7d1c0",
     "schema-1.jsonl": "7a359a6ef9375ef291a271cfe76de2e7239c091b8b7ad9facce7408b5dd86452",
+    "schema-2.db": "750079cf3ae91aab29e276d8569e5d8198288bd5c1b12bc1b297adc0009144c1",
+    "schema-2.jsonl": "59d5ce613a14d61cc9035cad5cf2dbe7e6c121ed1ac14704b8cb212721703682",
 }
 """SHA-256 of the fixtures: they are never edited."""
 
@@ -71,6 +73,17 @@ class TestFixtures:
             assert {(hit.session, hit.version) for hit in store.search("错误")} == {("main", 3)}
             assert len(store.search("parse_config_79")) == 2
 
+    def test_it_says_when_things_happened_by_their_source(
+        self, store_path: Path, name: str
+    ) -> None:
+        with EventStore(store_path) as store:
+            _, rows = store.sql("SELECT version, at, role, tool FROM transcript LIMIT 2")
+            (first, second) = rows
+            assert first == (3, store.get("main", 3).at, "user", None)
+            assert second == (4, "2026-11-29T11:59:00Z", "assistant", "bash,read_file")
+            store.refresh()
+            assert _tables_of(store_path) == _tables_of(FIXTURES / "schema-2.db")
+
     def test_it_is_written_on(self, store_path: Path, name: str) -> None:
         with EventStore(store_path) as store:
             assert versions(store.append("main", [said("修复解析器的错误", key="m-1")])) == [3]
@@ -85,6 +98,16 @@ class TestFixtures:
                 with pytest.raises(sqlite3.IntegrityError, match="immutable"):
                     db.execute(sql)
         db.close()
+
+
+def test_a_table_of_somebody_else_keeps_its_name(tmp_path: Path) -> None:
+    path = Path(shutil.copy(FIXTURES / "schema-1.db", tmp_path / "sessions.db"))
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE transcript (mine TEXT)")
+    db.close()
+    with EventStore(path) as store:
+        assert list(store.sql("SELECT * FROM transcript")[1]) == []
+        assert is_sound(store)
 
 
 class TestMigrating:
@@ -344,3 +367,10 @@ class TestKilled:
             with EventStore(f"{path}.{number}") as store:
                 assert list(store.events()) == events
                 assert versions(store.append("s", talk(1), expected=5)) == [6]
+
+
+def _tables_of(path: Path) -> list[str]:
+    with sqlite3.connect(path) as db:
+        found = sorted(sql for _, name, _, sql in schema.found(db) if "sqlite" not in name)
+    db.close()
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -57,11 +58,33 @@ class TestLanguages:
             ("Ein schönes Café", "cafe"),
             ("Ошибка в тесте", "ошибка"),
             ("ERROR: disk full", "error"),
+            ("Am Ende der Straße", "STRASSE"),
+            ("AM ENDE DER STRASSE", "straße"),
+            ("caf\u00e9.txt", "cafe\u0301.txt"),
+            ("cafe\u0301.txt", "caf\u00e9.txt"),
+            ("\u1112\u1161\u11ab\u1100\u1173\u11af.md", "한글"),
+            ("ＡＢＣ１２３ ｶﾀｶﾅ", "abc123"),
+            ("ＡＢＣ１２３ ｶﾀｶﾅ", "カタカナ"),
+            ("the file’s ﬁnal line", "final"),
+            ("แก้ไขข้อผิดพลาดแล้วรันเทสต์", "ผิดพลาด"),
+            ("ກະລຸນາແກ້ໄຂ", "ແກ້"),
+            ("कृपया हिन्दी में लिखें", "हिन्दी"),
+            ("مَرْحَبًا بالعالم", "مرحبا"),
+            ("All tests pass🎉", "🎉"),
+            ("All tests pass🎉", "pass"),
+            ("well done 👍🏽!", "👍"),
         ],
     )
     def test_a_word_is_found(self, store: EventStore, text: str, word: str) -> None:
         store.append("s", [said("another message"), said(text), said(FILLER + text)])
         assert found(store, word) == [2, 3]
+
+    def test_the_text_around_it_is_shown_whatever_its_form(self, store: EventStore) -> None:
+        for text in ("Straße", "cafe\u0301", "ﬁnal", "ข้อผิดพลาด", "🎉"):
+            said_before = "x " * 100 + "ß ﬁ e\u0301 " * 50
+            store.append("s", [said(f"{said_before} here: {text}.")])
+            (hit,) = store.search(f'here "{text}"', limit=1)
+            assert hit.snippet.endswith(f"here: {normalize('NFC', text)}.")
 
     @pytest.mark.parametrize("word", ["误错", "错试", "修错"])
     def test_characters_apart_are_no_word(self, store: EventStore, word: str) -> None:

@@ -163,7 +163,7 @@ def test_a_list_goes_on_where_it_ended(session: Session) -> None:
     assert found == list(range(14, 414))
 
 
-def test_no_answer_grows_without_bound(store: EventStore) -> None:
+def test_no_answer_grows_without_bound(store: EventStore, old_ids: None) -> None:
     session = Session(store, "s\n" + "ü" * 240)
     huge = "y" * 100_000
     session.assistant([call("t" + huge, huge, **{huge: huge}), {"type": huge, huge: [huge]}])
