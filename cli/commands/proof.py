@@ -17,6 +17,7 @@ from foldlog.eventstore import FoldlogError, InvalidView, Store
 from foldlog.eventstore.store import Verdict
 from foldlog.projections import repairs
 from foldlog.projections.explain.proof import difference, has_diverged, is_provable, view_problems
+from foldlog.projections.render.divergence import Holding
 from foldlog.projections.render.repairs import RULES
 from foldlog.projections.view.edits import is_imported
 from foldlog.projections.view.open import Resumed
@@ -143,9 +144,10 @@ def look_at_views(store: Store, findings: Findings, views: bool, bar: Bar) -> No
     requests = [e for e in store.read(session, types=["request.sent"]) if is_provable(e)]
     findings.requests = len(requests)
     findings.diverged = sum(map(has_diverged, requests))
+    holding = Holding(lambda version: store.get(session, version))
     for done, request in enumerate(requests if views else (), start=1):
         bar.update(session, done, len(requests))
-        told = difference(resumed.view, request)
+        told = difference(resumed.view, request, holding)
         if told:
             (findings.notices if is_imported(request) else problems).append((request.version, told))
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
 
 from foldlog.eventstore import Event, FoldlogError, InvalidView
 from foldlog.projections.render.digest import digest
-from foldlog.projections.render.divergence import rebuilt
-from foldlog.projections.render.render import Open, render
+from foldlog.projections.render.divergence import DIVERGED, Instead
+from foldlog.projections.render.sent import rendered, sent
 from foldlog.projections.view.edits import problems
 from foldlog.projections.view.lineage import is_version, join_ranges
 from foldlog.projections.view.view import View
-
-Rendered: TypeAlias = dict[str, Any]
 
 Problem = tuple[int, str]
 """The version with the problem, and what is wrong."""
 
 TURN = "turn"
 """The purpose of a request that shows a view and nothing else."""
-
-DIVERGED = "divergence"
-"""The field of a request that says how it differed from the view."""
 
 
 def view_problems(view_at: Callable[[int], View], tips: Iterable[int]) -> Iterator[Problem]:
@@ -69,52 +63,37 @@ def has_diverged(request: Event) -> bool:
     return DIVERGED in request.data
 
 
-def difference(view_at: Callable[[int], View], request: Event) -> str | None:
+def difference(
+    view_at: Callable[[int], View],
+    request: Event,
+    holding: Callable[[Event], Instead] | None = None,
+) -> str | None:
     """Return how a sent request differs from its view, rendered again; None if it does not.
 
     Args:
         view_at: Returns the view at a version.
         request: The ``request.sent`` event.
+        holding: Gives what was sent instead of messages of the view, as ``Holding`` does; without
+            it, it is read.
     """
     if "sent" in request.data:
-        return _difference_text(digest(request.data["sent"]), request, "what it says was sent")
+        return _digests_apart("what it says was sent", digest(request.data["sent"]), request)
     seen = request.data.get("view", request.version - 1)
     if not is_version(seen) or seen >= request.version:
         return f"it names {seen!r} as the version it saw, which is not a version before it"
     try:
         view = view_at(seen)
-        views = [_render_as_sent(view, open, request) for open in _OPEN]
+        found = digest(sent(view, request, holding))
+        differed = request.data[DIVERGED].get("digest") if has_diverged(request) else None
+        if differed is not None and differed != digest(rendered(view, request)):
+            return f"the view that it differed from had another digest, {differed}"
     except FoldlogError as error:
-        return f"the view at {seen} cannot be rendered: {error}"
-    if has_diverged(request):
-        return _difference_of_diverged(views[0], request)
-    if request.data["digest"] in map(digest, views):
-        return None
-    return _difference_text(digest(views[0]), request, f"the view at {seen}")
+        return f"it cannot be rebuilt from the view at {seen}: {error}"
+    added = " with what was sent in its place" if has_diverged(request) else ""
+    return _digests_apart(f"the view at {seen}{added}", found, request)
 
 
-def _difference_of_diverged(view: Rendered, request: Event) -> str | None:
-    """Return how what was sent in place of a view differs from what the log says of it."""
-    differing = request.data[DIVERGED]
-    try:
-        if differing["digest"] != digest(view):
-            return f"the view that it differed from had another digest, {differing['digest']}"
-        sent = digest(rebuilt(view, differing))
-    except (KeyError, TypeError, AttributeError):
-        return "it does not say how it differed from the view"
-    return _difference_text(sent, request, "the view with what was sent in its place")
-
-
-def _difference_text(found: str, request: Event, what: str) -> str | None:
+def _digests_apart(what: str, found: str, request: Event) -> str | None:
     if found == request.data["digest"]:
         return None
     return f"{what} has the digest {found}, sent was {request.data['digest']}"
-
-
-_OPEN: tuple[Open, ...] = ("keep", "recover")
-"""Open calls were sent as they are, or closed as a resume would close them."""
-
-
-def _render_as_sent(view: View, open: Open, request: Event) -> Rendered:
-    model = request.data.get("model")
-    return render(view, open=open, model=model if isinstance(model, str) else None)

@@ -84,11 +84,11 @@ def _message_form(messages: Sequence[Message], at: int) -> dict[str, Json]:
     """Return what the first draft of a message notes of it."""
     message = messages[at]
     apart = at > 0 and messages[at - 1].get("role") == message.get("role")
-    return {"apart": apart, "keys": _keys(message)}
+    return {"apart": apart, "keys": noted_keys(message)}
 
 
-def _keys(message: Message) -> list[str] | None:
-    """Return the keys of a message, nulls among them; None for the usual, or for more values."""
+def noted_keys(message: Message) -> list[str] | None:
+    """Return the keys of a message as they are noted; None for the usual, or for more values."""
     usual = [*KEYS, *(key for key in message if key not in KEYS and message[key] is not None)]
     is_usual = list(message) == usual
     is_known = message.get("role") == "system" or len(usual) == len(KEYS)

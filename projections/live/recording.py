@@ -25,15 +25,13 @@ from foldlog.projections.live.drafts import drafts
 from foldlog.projections.live.harness_edits import HarnessList
 from foldlog.projections.live.locate import Place, locate, locate_behind
 from foldlog.projections.live.managed import Managed
+from foldlog.projections.live.observed import Observed
 from foldlog.projections.live.outgoing import Outgoing, Reading
 from foldlog.projections.live.reconcile import changed_settings, is_aside
 from foldlog.projections.live.request import Body, HarnessRequest
 from foldlog.projections.live.request_body import without_partial
 from foldlog.projections.live.restart import asks_for_summary
-from foldlog.projections.live.rewritten import noting, rewritten
 from foldlog.projections.render.digest import digest
-from foldlog.projections.render.divergence import divergence
-from foldlog.projections.render.render import render_messages, request_of
 from foldlog.projections.summaries.overflow import Overflow, is_overflow
 from foldlog.projections.view.open import project
 from foldlog.projections.view.view import View
@@ -75,6 +73,7 @@ class Recording:
         self.session = session
         self.observe = observe
         self.cache = cache_of(session)
+        self._observes = Observed(session)
         self._managed = Managed(session, policy, summarizer, self.cache.windows, known)
         self._tried: dict[str, Outgoing] = {}
 
@@ -186,36 +185,18 @@ class Recording:
         return self._sent(request, request.body, {**data, "sent": request.visible})
 
     def _summary_asked(self, view: View, request: HarnessRequest) -> Outgoing:
-        """Send the harness's own request for a summary of the conversation: it is not part of it,
-        and is recorded as far as it differs from the view."""
-        rendered = request_of(view, render_messages(view, open="keep", model=request.model))
-        data: dict[str, Json] = {"view": view.version, "digest": request.digest}
-        data["purpose"] = "summary"
-        data["divergence"] = {"digest": digest(rendered), **divergence(rendered, request.body)}
-        return self._sent(request, request.body, data)
+        """Send the harness's own request for a summary; it is not part of the conversation."""
+        _, data = self._observes.compared(view, request, ())
+        return self._sent(request, request.body, {**data, "purpose": "summary"})
 
     def _observed(
         self, view: View, request: HarnessRequest, coming: Sequence[EventDraft]
     ) -> Outgoing:
         """Send the harness's own request; what is new in it is recorded in the same append."""
-        after = view.then(coming) if coming else view
-        seen = render_messages(after, open="keep", model=request.model)
-        if not request.is_threaded and digest(request_of(after, seen)) != request.digest:
-            forms = rewritten(seen, request.visible["messages"])
-            noted = noting(coming, forms) if forms else None
-            if noted is not None:
-                coming, after = noted, view.then(noted)
-                seen = render_messages(after, open="keep", model=request.model)
-        rendered = request_of(after, seen)
-        data: dict[str, Json] = {
-            "view": after.version,
-            "digest": digest(rendered),
-            "purpose": "turn",
-        }
-        if request.digest != data["digest"] and not request.is_threaded:
-            data["divergence"] = {"digest": data["digest"], **divergence(rendered, request.body)}
-            data["digest"] = request.digest
-        return self._sent(request, request.body, data, before=coming)
+        coming, data = self._observes.compared(view, request, coming)
+        outgoing = self._sent(request, request.body, {**data, "purpose": "turn"}, before=coming)
+        self._observes.take(outgoing.request)
+        return outgoing
 
     def _shown(self, view: View, request: HarnessRequest) -> Outgoing:
         """Send a view in the place of the harness's messages."""

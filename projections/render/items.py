@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.render.showing import show
-from foldlog.projections.render.source_form import earlier_forms, noted
-from foldlog.projections.view.pieces import Hidden, Marker, Piece, Shown, Summary
+from foldlog.projections.render.source_form import NOTHING, Note, earlier_notes, noted
+from foldlog.projections.view.pieces import WHOLE, Hidden, Marker, Piece, Shown, Summary
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import RESULT, Content, content_of, is_compaction, kind
-from foldlog.projections.wire.forms import Form, in_form
+from foldlog.projections.wire.forms import SAME, in_form
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 Kind: TypeAlias = Literal["message", "result", "attachment", "summary", "marker"]
@@ -30,6 +30,7 @@ class Item(NamedTuple):
         kind: What it is. The content of a result is one ``tool_result`` block.
         content: The wire content, as shown. It belongs to the event: never change it.
         event: The event that it comes from; None for a marker.
+        form: What is noted of the form in which its source wrote it.
     """
 
     version: int
@@ -37,6 +38,7 @@ class Item(NamedTuple):
     kind: Kind
     content: Content
     event: Event | None = None
+    form: Note = NOTHING
 
     @property
     def reply(self) -> str | None:
@@ -53,61 +55,64 @@ class Item(NamedTuple):
     @property
     def begins(self) -> bool:
         """True if its source began a message with it, whatever role the one before has."""
-        return noted(self.event).get("apart") is True
+        return self.form.get("apart") is True
 
     @property
     def keys(self) -> list[str] | None:
         """The keys of the message that it begins, in its source's order; None for the usual."""
-        found = noted(self.event).get("keys")
+        found = self.form.get("keys")
         return found if isinstance(found, list) else None
 
 
-Forms: TypeAlias = Mapping[int, Form]
-"""The forms of events, by version, where later events note other ones than they themselves."""
+Notes: TypeAlias = Mapping[int, Note]
+"""The forms that later events note, by version."""
+
+NO_NOTES: Notes = {}
 
 
 def items(view: View) -> list[Item]:
     """Return what the model sees, in order; events that are no conversation are skipped."""
-    forms = forms_in(view)
+    notes = notes_in(view)
     found: list[Item] = []
     already: set[object] = set()
     for piece in view.pieces:
         if piece.stand_in not in already:
-            found.extend(items_of(view, piece, forms))
+            found.extend(items_of(view, piece, notes))
         if piece.stand_in is not None:
             already.add(piece.stand_in)
     return found
 
 
-def forms_in(view: View) -> Forms:
-    """Return the forms that events of a view note of earlier ones."""
+def notes_in(view: View) -> Notes:
+    """Return what events of a view note of the form of earlier ones."""
     shown = (piece for piece in view.pieces if not piece.hides)
-    return earlier_forms(event for piece in shown for event in view.events(piece))
+    return earlier_notes(event for piece in shown for event in view.events(piece))
 
 
-def items_of(view: View, piece: Piece, forms: Forms | None = None) -> Iterator[Item]:
+def items_of(view: View, piece: Piece, notes: Notes = NO_NOTES) -> Iterator[Item]:
     """Yield the items of one piece; a summary or a marker for any of its pieces."""
     if isinstance(piece.shown, Marker):
         yield Item(piece.first, "user", "marker", piece.shown.text)
     elif isinstance(piece.shown, Summary):
-        yield _summary(view, piece.shown.version)
+        yield _summary(view.event(piece.shown.version), notes)
     elif not isinstance(piece.shown, Hidden):
         for event in view.events(piece):
-            yield from items_from(event, piece.shown, forms)
+            yield from items_from(event, piece.shown, notes)
 
 
-def items_from(event: Event, shown: Shown, forms: Forms | None = None) -> Iterator[Item]:
+def items_from(event: Event, shown: Shown, notes: Notes = NO_NOTES) -> Iterator[Item]:
     """Yield the items of one event that is seen in its own place; none if it is no conversation."""
     read = _READERS.get(event.type)
     if read:
-        form = noted(event).get("content")
-        yield from read(event, shown, forms.get(event.version, form) if forms else form)
+        yield from read(event, shown, _note(event, notes))
 
 
 def recorded_content(event: Event) -> Content:
     """Return the content that an event adds to a message, in the form in which it is recorded."""
     if event.type == "tool.result":
         return [result_block(event.data)]
+    if event.type == "summary.written":
+        return content_of(event.data.get("content") or event.data.get("text"))
     return content_of(event.data.get("content"))
 
 
@@ -117,30 +122,37 @@ def result_block(data: Mapping[str, Json]) -> Json:
     return {"type": RESULT, **fields}
 
 
-def _content(event: Event, shown: Shown, form: Form) -> Content:
-    return show(content_of(in_form(recorded_content(event), form)), shown)
+def _note(event: Event, notes: Notes) -> Note:
+    later = notes.get(event.version)
+    return noted(event) if later is None else later
 
 
-def _summary(view: View, version: int) -> Item:
+def _content(event: Event, shown: Shown, form: Note) -> Content:
+    written = in_form(recorded_content(event), form.get("content", SAME))
+    return show(content_of(written), shown)
+
+
+def _summary(event: Event, notes: Notes) -> Item:
     """Return a summary, in the user's role; one that the API made (a signed block) is a reply."""
-    event = view.event(version)
-    content = content_of(event.data.get("content") or event.data.get("text"))
+    form = _note(event, notes)
+    content = _content(event, WHOLE, form)
     signed = not isinstance(content, str) and any(map(is_compaction, content))
-    return Item(version, "assistant" if signed else "user", "summary", content, event)
+    role: Role = "assistant" if signed else "user"
+    return Item(event.version, role, "summary", content, event, form)
 
 
 def _message(role: Role) -> Reader:
-    def read(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
-        yield Item(event.version, role, "message", _content(event, shown, form), event)
+    def read(event: Event, shown: Shown, form: Note) -> Iterator[Item]:
+        yield Item(event.version, role, "message", _content(event, shown, form), event, form)
 
     return read
 
 
-def _user_message(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
+def _user_message(event: Event, shown: Shown, form: Note) -> Iterator[Item]:
     """Yield a user message. An imported one may hold results: each becomes its own item."""
     content = _content(event, shown, form)
     if isinstance(content, str) or not any(kind(block) == RESULT for block in content):
-        yield Item(event.version, "user", "message", content, event)
+        yield Item(event.version, "user", "message", content, event, form)
         return
     rest = [block for block in content if kind(block) != RESULT]
     for block in content:
@@ -150,18 +162,18 @@ def _user_message(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
         yield Item(event.version, "user", "message", rest, event)
 
 
-def _result(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
-    yield Item(event.version, "user", "result", _content(event, shown, form), event)
+def _result(event: Event, shown: Shown, form: Note) -> Iterator[Item]:
+    yield Item(event.version, "user", "result", _content(event, shown, form), event, form)
 
 
-def _attachment(event: Event, shown: Shown, form: Form) -> Iterator[Item]:
+def _attachment(event: Event, shown: Shown, form: Note) -> Iterator[Item]:
     """Yield what the harness attached; without content it cannot be reproduced."""
     if event.data.get("content") is not None:
         content = _content(event, shown, form)
         yield Item(event.version, "user", "attachment", content, event)
 
 
-Reader: TypeAlias = Callable[[Event, Shown, Form], Iterator[Item]]
+Reader: TypeAlias = Callable[[Event, Shown, Note], Iterator[Item]]
 
 _READERS: dict[str, Reader] = {
     "message.user": _user_message,

@@ -4,8 +4,9 @@ Clients write the same message in forms of their own: with keys in another order
 the wire left out, with a text in place of a list of one text block. A *form* leads from the
 recorded value to the written one. It is JSON itself:
 
-    null              as recorded
-    {key: form, …}    an object with these keys in this order; null for a key that is not recorded
+    0                 as recorded
+    null              null, where nothing is recorded
+    {key: form, …}    an object with these keys in this order
     [form, …]         a list, item by item; a recorded text counts as a list of one text block
     "text"            the text of the only block, in place of the list
 
@@ -21,6 +22,9 @@ from foldlog.eventstore.events import Json
 from foldlog.projections.wire.blocks import kind, text
 
 Form: TypeAlias = Json
+
+SAME = 0
+"""The form of what is written as it is recorded."""
 
 TEXT = "text"
 """The form of a list of one text block that is written as a text."""
@@ -44,7 +48,7 @@ def form_of(recorded: Json, written: Json) -> Form:
         if _only_text(recorded) == written:
             return TEXT
     elif type(written) is type(recorded) and codec.dumps(written) == codec.dumps(recorded):
-        return None
+        return SAME
     raise NoForm
 
 
@@ -53,6 +57,8 @@ def in_form(recorded: Json, form: Form) -> Json:
 
     A form that does not fit the value, which was erased since for example, changes nothing.
     """
+    if form is None:
+        return None
     if form == TEXT and isinstance(recorded, list):
         words = _only_text(recorded)
         return recorded if words is None else words
@@ -71,7 +77,7 @@ def _object(recorded: dict[str, Json], written: dict[str, Json]) -> Form:
         for key, value in written.items()
     }
     is_same = list(written) == list(recorded) and not any(map(_changes, forms.values()))
-    return None if is_same else forms
+    return SAME if is_same else forms
 
 
 def _list(recorded: list[Json] | str, written: list[Json]) -> Form:
@@ -79,11 +85,11 @@ def _list(recorded: list[Json] | str, written: list[Json]) -> Form:
     if len(items) != len(written):
         raise NoForm
     forms = [form_of(item, value) for item, value in zip(items, written, strict=True)]
-    return forms if isinstance(recorded, str) or any(map(_changes, forms)) else None
+    return forms if isinstance(recorded, str) or any(map(_changes, forms)) else SAME
 
 
 def _changes(form: Form) -> bool:
-    return form is not None
+    return bool(form != SAME)
 
 
 def _items(recorded: list[Json] | str) -> list[Json]:

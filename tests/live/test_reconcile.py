@@ -253,15 +253,29 @@ class TestDivergence:
         found = given(*TALK)
         when(found, TALK[0], said("First.\n"), *TALK[2:], user("three"))
         [*_, sent] = events(found, "request.sent")
-        differing = sent.data["divergence"]
-        assert (differing["from"], differing["to"]) == (1, 2)
-        assert differing["messages"] == [said("First.\n")]
+        reply = events(found, "message.assistant")[0].version
+        assert sent.data["divergence"]["instead"] == {str(reply): [said("First.\n")]}
+
+    def test_once_and_it_holds_until_it_changes(self) -> None:
+        found = given(*TALK)
+        list_ = [TALK[0], said("First.\n"), *TALK[2:]]
+        for last in (user("three"), said("Third."), user("four")):
+            list_.append(last)
+            when(found, *list_)
+        when(found, *TALK, *list_[4:], said("Fourth."), user("five"))
+        *_, first, _, third, fourth = (
+            e.data.get("divergence") for e in events(found, "request.sent")
+        )
+        reply = str(events(found, "message.assistant")[0].version)
+        assert list(first["instead"]) == [reply]
+        assert "instead" not in third, "it holds"
+        assert fourth is None, "the view is sent again"
 
     def test_a_false_one_is_found(self) -> None:
         found = given(*TALK)
         when(found, TALK[0], said("First.\n"), *TALK[2:], user("three"))
         [*_, sent] = events(found, "request.sent")
-        false = {**sent.data["divergence"], "messages": [said("Never sent.")]}
+        false = {**sent.data["divergence"], "instead": {"2": [said("Never sent.")]}}
         found.append(EventDraft("request.sent", {**sent.data, "divergence": false}))
         assert len(problems(found)) == 1
 
