@@ -36,6 +36,7 @@ from foldlog.projections.explain.narrative import (
 )
 from foldlog.projections.explain.why import Sight
 from foldlog.projections.view.pieces import Summary
+from foldlog.projections.wire.blocks import kind
 
 OUTPUT_CHARS, OUTPUT_LINES = 2_000, 40
 """How much of an output is shown; the rest is reached by its pointer."""
@@ -78,14 +79,14 @@ class _Document:
 
     @parts.register
     def _title(self, title: Title) -> Iterator[str]:
-        info, kind = title.info, in_line(title.info.parent_kind or "?")
+        info, relation = title.info, in_line(title.info.parent_kind or "?")
         yield f"# {in_line(info.title or info.preview or 'Session')}"
         facts = {
             "Session": code_span(info.session),
             "Folder": code_span(info.cwd) if info.cwd else None,
             "Time": f"{clock(info.started)} to {clock(info.last)} (UTC)",
             "Version": f"{title.version} of {info.last_version}, head {title.head}",
-            "Parent": f"{kind} of {code_span(info.parent)}" if info.parent else None,
+            "Parent": f"{relation} of {code_span(info.parent)}" if info.parent else None,
         }
         yield "\n".join(f"* {key}: {value}" for key, value in facts.items() if value)
         yield (
@@ -144,7 +145,7 @@ class _Document:
 
     @parts.register
     def _other(self, block: Block) -> Iterator[str]:
-        yield details(in_html(str(block.content.get("type") or "")), _lines(block.content))
+        yield details(in_html(kind(block.content) or "?"), _lines(block.content))
 
     # -- everything else ---------------------------------------------------------------------
 
