@@ -1,7 +1,7 @@
 """What other packages add to foldlog: entry points, found by group and name, loaded when asked for.
 
-A package that cannot be loaded is an error that names it, for whoever asked for it by name; it is
-in nobody else's way.
+A package that cannot be loaded is an error that names it, raised where its thing is asked for by
+name. Everything else works.
 """
 
 from __future__ import annotations
@@ -25,9 +25,15 @@ def find(group: str, name: str) -> Any | None:
     """
     found = list(entry_points(group=group, name=name))
     if len({point.value for point in found}) > 1:
-        packages = " and ".join(map(_package, found))
-        raise BrokenExtension(f"{packages} both add {name!r} to {group}. Uninstall one of them.")
+        raise BrokenExtension(
+            f"{package(group, name)} both add {name!r} to {group}. Uninstall one of them."
+        )
     return _load(found[0]) if found else None
+
+
+def package(group: str, name: str) -> str:
+    """Return the name of the package that adds something to a group under a name."""
+    return " and ".join(map(_package, entry_points(group=group, name=name)))
 
 
 def _load(point: EntryPoint) -> Any:

@@ -2,7 +2,7 @@
 
 A package adds a thing as an entry point; its name is the one that a person writes. What a package
 adds is loaded when it is asked for. A package that cannot be used is named in ``problems``, and in
-the error for whoever asks for its thing; it stops nothing else.
+the error when its thing is asked for by name; everything else works.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from foldlog.eventstore import extensions
+from foldlog.eventstore.errors import BrokenExtension
 
 T = TypeVar("T")
 
@@ -81,8 +82,14 @@ class Registry(Mapping[str, T], Generic[T]):
                 try:
                     self._others[name] = self._loaded(name)
                 except Exception as error:
-                    self._problems[name] = " ".join(str(error).split()).rstrip(".")
+                    self._problems[name] = self._problem(name, error)
         return self._others
+
+    def _problem(self, name: str, error: Exception) -> str:
+        text = " ".join(str(error).split()).rstrip(".")
+        if isinstance(error, BrokenExtension):
+            return text
+        return f"{extensions.package(self.group, name)}: {text}"
 
     def _loaded(self, name: str) -> T:
         if name in self._own:

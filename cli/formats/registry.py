@@ -1,4 +1,4 @@
-"""Which formats there are: those of this package, and those that other packages bring.
+"""The formats by name: those of this package, and those that other packages bring.
 
 A package registers a format as an entry point of the group ``foldlog.formats``; its name is that on
 the command line, its value a module or an object with the functions of an importer, an exporter or
@@ -8,13 +8,12 @@ both. Formats are loaded when they are used, so that a command which imports not
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
 from foldlog.cli.formats.protocols import Exporter, FolderExporter, Importer
 from foldlog.eventstore.errors import SourceError
+from foldlog.projections.registry import Registry
 
 Offered = TypeVar("Offered")
 
@@ -30,7 +29,7 @@ BUILT_IN_EXPORTERS = {"markdown": "markdown", "jsonl": "jsonl", "claude-code": "
 """The module of each exporter in this package."""
 
 
-class Registry(Mapping[str, Offered], Generic[Offered]):
+class Formats(Mapping[str, Offered], Generic[Offered]):
     """Formats by name, in the order in which they are asked: those of this package first.
 
     Looking up a name of this package loads nothing else; listing the names loads what other
@@ -39,7 +38,7 @@ class Registry(Mapping[str, Offered], Generic[Offered]):
     Args:
         kind: What the formats are, for errors.
         built_in: The module of each format in this package.
-        offers: Whether an object from another package is one.
+        offers: The protocols of an object from another package that is one.
     """
 
     def __init__(self, kind: str, built_in: Mapping[str, str], offers: tuple[type, ...]) -> None:
@@ -63,7 +62,7 @@ class Registry(Mapping[str, Offered], Generic[Offered]):
         """Return the format of that name.
 
         Raises:
-            SourceError: There is none, or it is broken; the error says why.
+            SourceError: It is unknown, or it is broken; the error says why.
         """
         try:
             return self[name]
@@ -76,15 +75,15 @@ class Registry(Mapping[str, Offered], Generic[Offered]):
     def _others(self) -> dict[str, Offered]:
         return {
             name: cast("Offered", found)
-            for name, found in _plugins().items()
-            if name not in self._built_in and isinstance(found, self._offers)
+            for name, found in _ADDED.items()
+            if isinstance(found, self._offers)
         }
 
 
-IMPORTERS: Registry[Importer] = Registry("import format", BUILT_IN_IMPORTERS, (Importer,))
+IMPORTERS: Formats[Importer] = Formats("import format", BUILT_IN_IMPORTERS, (Importer,))
 """The formats that ``foldlog import`` reads."""
 
-EXPORTERS: Registry[Exporter | FolderExporter] = Registry(
+EXPORTERS: Formats[Exporter | FolderExporter] = Formats(
     "export format", BUILT_IN_EXPORTERS, (Exporter, FolderExporter)
 )
 """The formats that ``foldlog export`` writes."""
@@ -92,45 +91,21 @@ EXPORTERS: Registry[Exporter | FolderExporter] = Registry(
 
 def problems() -> dict[str, str]:
     """Return why formats of other packages cannot be used, by name."""
-    _plugins()
-    return dict(_problems())
-
-
-@cache
-def _problems() -> dict[str, str]:
-    return {}
-
-
-@cache
-def _plugins() -> dict[str, Any]:
-    """Load what other packages registered; what cannot be loaded is remembered with why."""
-    found: dict[str, Any] = {}
-    for point in entry_points(group=GROUP):
-        try:
-            found[point.name] = _loaded(point, found)
-        except Exception as error:
-            _problems()[point.name] = _why(point, error)
-    return found
-
-
-def _loaded(point: EntryPoint, found: Mapping[str, Any]) -> Any:
-    if point.name in BUILT_IN_IMPORTERS or point.name in BUILT_IN_EXPORTERS:
-        raise ValueError("foldlog has a format of that name itself")
-    if point.name in found:
-        raise ValueError("another package registers the same name")
-    loaded = point.load()
-    if not isinstance(loaded, (Importer, Exporter, FolderExporter)):
-        raise TypeError("it has neither the functions of an importer nor those of an exporter")
-    return loaded
-
-
-def _why(point: EntryPoint, error: Exception) -> str:
-    owner = f" of the package {point.dist.name}" if point.dist else ""
-    text = " ".join(str(error).split()) or "no reason given"
-    return f"{point.value}{owner}: {type(error).__name__}: {text}"
+    return _ADDED.problems()
 
 
 def reload() -> None:
     """Forget which formats other packages bring: they are looked up again when they are needed."""
-    _plugins.cache_clear()
-    _problems.cache_clear()
+    _ADDED.reload()
+
+
+def _format(name: str, given: Any) -> Any:
+    """Return what another package registered, if it is a format with a name of its own."""
+    if name in BUILT_IN_IMPORTERS or name in BUILT_IN_EXPORTERS:
+        raise ValueError("foldlog has a format of that name itself")
+    if not isinstance(given, (Importer, Exporter, FolderExporter)):
+        raise TypeError(f"{given!r} has neither the functions of an importer nor of an exporter")
+    return given
+
+
+_ADDED: Registry[Any] = Registry("format", GROUP, _format)
