@@ -251,6 +251,7 @@ _HEADLINES: dict[str, Callable[[dict[str, Json]], str]] = {
     "tool.result": _result,
     "source.unreadable": _unreadable,
     "session.started": _started,
+    "session.moved": _named("cwd"),
     "tools.set": _tools,
     "state.set": _state,
     "policy.set": _named("name"),

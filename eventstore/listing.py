@@ -17,7 +17,10 @@ from foldlog.eventstore.facets import clean
 MESSAGES = ("message.user", "message.assistant", "message.system")
 """The types that ``SessionInfo.messages`` counts."""
 
-TELLING = ("session.started", "session.renamed", "session.tagged", "view.edited")
+TELLING = (
+    *("session.started", "session.renamed", "session.moved", "session.tagged"),
+    "view.edited",
+)
 """The types whose data the list needs: see ``tell``."""
 
 PREVIEW_CHARS = 120
@@ -41,7 +44,7 @@ class SessionInfo:
         title: As set when it started or was renamed.
         preview: The beginning of its first user message.
         tags: As set last.
-        cwd: The folder it worked in.
+        cwd: The folder it was last used in.
         origin: Which harness, importer and file it came from.
         first: Its first own version: 1, or for a fork the one after the parent's.
         last_version: Its highest version.
@@ -105,6 +108,8 @@ def tell(info: SessionInfo, event: Event) -> SessionInfo:
         return _started(info, data)
     if event.type == "session.renamed":
         return replace(info, title=clean(data.get("title")))
+    if event.type == "session.moved":
+        return replace(info, cwd=clean(data.get("cwd")) or info.cwd)
     if event.type == "session.tagged":
         tags = data.get("tags")
         return replace(info, tags=tuple(map(str, tags)) if isinstance(tags, list) else ())

@@ -62,6 +62,7 @@ class SessionLog:
         self._waiting: list[EventDraft] = []
         self._moves = Moves()
         self._lines: set[int] = set()
+        self._records: dict[str, str] = {}
         if store.exists(session):
             for event in store.read(session):
                 self._know(event.type, event.data, event.key, event.meta)
@@ -81,6 +82,30 @@ class SessionLog:
     def version_of(self, key: str) -> int | None:
         """Return the version that holds what was written under a key."""
         return self._keys.get(f"{self.session}/{key}")
+
+    def departs(
+        self, records: Sequence[Record], taken_back: Callable[[str], bool] | None = None
+    ) -> int | None:
+        """Return the index of the first record with which a source leaves what is recorded.
+
+        A source may go on where the log ends, be an older copy of it, or be written anew with the
+        same end. One that holds something new and lacks the end of the log is another ending.
+
+        Args:
+            records: All records of the source that belong to this session, in their order.
+            taken_back: Whether a program removes lines of this event type from its own files.
+
+        Returns:
+            None where the source and the log agree.
+        """
+        keys = {record.key for record in records}
+        missing = {key: type_ for key, type_ in self._records.items() if key not in keys}
+        has_end = not missing or next(reversed(self._records)) not in missing
+        if has_end or all(record.key in self._records for record in records):
+            return None
+        if taken_back is not None and all(map(taken_back, missing.values())):
+            return None
+        return _shared([*self._records], records)
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -216,5 +241,16 @@ class SessionLog:
             self._keys[key] = self.version
         if key is not None and "of" not in meta:
             self._lines.add(self.version)
+            if "source" in meta:
+                self._records[key.removeprefix(f"{self.session}/")] = type_
         if type_ == "head.moved":
             self._moves.add(self.version, data)
+
+
+def _shared(recorded: Sequence[str], records: Sequence[Record]) -> int:
+    """Return how many records a source and a log have in common at their beginning."""
+    pairs = enumerate(zip(recorded, records, strict=False))
+    return next(
+        (place for place, (key, record) in pairs if key != record.key),
+        min(len(recorded), len(records)),
+    )

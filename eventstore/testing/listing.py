@@ -59,6 +59,14 @@ class Sessions(Conformance):
         info = store.session("s")
         assert (info.title, info.tags) == ("new", ("b", "c"))
 
+    def test_last_follows_the_folder_that_a_session_was_last_used_in(self, store: Store) -> None:
+        store.append("moved", [EventDraft("session.started", {"cwd": "/w"}), said("hi")])
+        store.append("other", [EventDraft("session.started", {"cwd": "/w"}), said("hi")])
+        store.append("moved", [EventDraft("session.moved", {"cwd": "/elsewhere"})])
+        assert store.session("moved").cwd == "/elsewhere"
+        assert store.find_session("last", cwd="/w") == "other"
+        assert store.find_session("last", cwd="/elsewhere") == "moved"
+
     def test_after_a_rewind_the_head_is_not_the_last_version(self, store: Store) -> None:
         store.append("s", [*talk(4), EventDraft("head.moved", {"to": 2})])
         info = store.session("s")

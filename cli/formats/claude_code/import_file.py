@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from foldlog.cli.formats.claude_code import relations, sidecars, sources
 from foldlog.cli.formats.claude_code.drafts import time_of
 from foldlog.cli.formats.claude_code.importing import LineImporter
 from foldlog.cli.formats.claude_code.notices import notices_of
 from foldlog.cli.formats.claude_code.relations import Relations
-from foldlog.cli.formats.jsonl_source import Reading, Record
+from foldlog.cli.formats.jsonl_source import KEY_DIGITS, Reading, Record
+from foldlog.cli.formats.report import LineNote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from foldlog.cli.formats.claude_code.relations import Task
     from foldlog.cli.formats.import_run import ImportRun
@@ -22,7 +23,39 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.report import ImportReport
     from foldlog.eventstore.events import Json
 
+DIGITS = range(8, KEY_DIGITS + 1, 8)
+"""How many digits of a digest name a session whose file departs from another: few, if they do."""
+
 _ID = re.compile(r"[\w-]{1,100}", re.ASCII)
+
+
+class Departure(NamedTuple):
+    """Where a file leaves the session that has its name.
+
+    Attributes:
+        session: That session.
+        record: The first record that is not in it.
+        version: The last version that both have; None where they have nothing in common.
+    """
+
+    session: str
+    record: Record
+    version: int | None
+
+    def parent(self) -> dict[str, Json]:
+        """Return what ``session.started`` says of the other session."""
+        parent: dict[str, Json] = {"session": self.session, "kind": "copy"}
+        return parent if self.version is None else {**parent, "version": self.version}
+
+
+def departures(departure: Departure | None, session: str) -> Iterator[LineNote]:
+    """Yield a notice about a file that has another ending than the session of its name."""
+    if departure is not None:
+        yield LineNote(
+            departure.record.line,
+            f"from here on it differs from the session {departure.session}: it is the session"
+            f" {session}",
+        )
 
 
 class FileImport:
@@ -40,6 +73,7 @@ class FileImport:
         self.records: list[Record] = []
         self.is_agent = self.source.is_named_agent
         self.main: LineImporter | None = None
+        self._departure: Departure | None = None
         self._relations = run.shared(Relations)
         self._children: dict[str, LineImporter] = {}
         self._chains: dict[str, str] = {}
@@ -52,28 +86,64 @@ class FileImport:
         reading = Reading(self.records, reading.pending)
         if not self.records:
             return self.run.report(self.source, reading=reading)
-        if self.main is None:
+        if self.main is None or self._departs(self.main) is not None:
             self._begin()
+            new = self.records
         for record in self.run.each(self.source, new):
             self._read(record)
         return self._finish(reading)
 
     def _begin(self) -> None:
-        session = self._session()
+        """Find the session of the file: the first under its name that ends as the file does.
+
+        A session of that name with another ending is left alone. The file is then a session of its
+        own, called after the record with which it departs.
+        """
+        name = session = self._session()
         self.is_agent = self.is_agent or self._is_agent(session)
+        self._departure, tried, self._children = None, {session}, {}
         self.main = self._importer(session, is_agent=self.is_agent)
+        while (place := self._departs(self.main)) is not None:
+            record = self._own_records()[place]
+            self._departure = Departure(session, record, self._version_before(place))
+            digits = next(n for n in DIGITS if f"{name}-{record.digest[:n]}" not in tried)
+            session = f"{name}-{record.digest[:digits]}"
+            tried.add(session)
+            self.main = self._importer(session, is_agent=self.is_agent)
+
+    def _departs(self, main: LineImporter) -> int | None:
+        """Return the place of the first record that is not what the session says."""
+        return main.log.departs(self._own_records(), self._taken_back(main.session))
+
+    def _own_records(self) -> list[Record]:
+        """Return the records that belong to the file's own session."""
+        if self.is_agent:
+            return self.records
+        return [r for r in self.records if r.value is None or not r.value.get("isSidechain")]
+
+    def _taken_back(self, session: str) -> Callable[[str], bool] | None:
+        """Return which lines may be gone from the file: the program removes replies that failed."""
+        if (self.run.origin(session) or {}).get("file") != self.file:
+            return None
+        return lambda type_: type_ == "message.assistant"
+
+    def _version_before(self, place: int) -> int | None:
+        """Return the version of the last record that the session and the file have in common."""
+        assert self.main is not None
+        return self.main.log.version_of(self._own_records()[place - 1].key) if place else None
 
     def _finish(self, reading: Reading) -> ImportReport:
         """Bring all heads to where they belong, and record what waits."""
         assert self.main is not None
         notices = [
+            *departures(self._departure, self.main.session),
             *notices_of(self.records),
             *sidecars.record(self.source, self.records, self.main),
         ]
         importers = [self.main, *self._children.values()]
         for importer in importers:
             importer.finish()
-        self._relations.remember(self.main.session, self.records)
+        self._relations.remember(self.main.session, self.records, self.source.folder)
         logs = [importer.log for importer in importers]
         return self.run.report(self.source, *logs, reading=reading, notices=notices)
 
@@ -132,8 +202,11 @@ class FileImport:
 
     def _parent(self, meta: dict[str, Json]) -> dict[str, Json] | None:
         assert self.main is not None
+        if self._departure is not None:
+            return self._departure.parent()
         if self.is_agent:
-            return self._relations.spawned_by(self.source.owner, self.records, meta)
+            owner = self._relations.session_of(self.source)
+            return self._relations.spawned_by(owner, self.records, meta)
         return self._relations.copied_from(self.records, self.main.session)
 
     def _origin(self) -> dict[str, Json]:
@@ -159,11 +232,10 @@ class FileImport:
 
     def _child_session(self, name: str) -> str:
         assert self.main is not None
-        origin = self.run.origin(name)
-        is_mine = self._relations.stems_from(name, self.main.session)
-        if origin is None or origin.get("file") == self.file or is_mine:
+        if self.run.origin(name) is None or self._relations.stems_from(name, self.main.session):
             return name
-        return f"{name}-{self._first[:8]}"
+        mark = self._departure.record.digest if self._departure else self._first
+        return f"{name}-{mark[:8]}"
 
     def _child_start(self, record: Record) -> dict[str, Json]:
         assert self.main is not None

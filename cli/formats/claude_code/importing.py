@@ -115,6 +115,14 @@ class LineImporter:
         self.drafts.line(record, parts, node)
         if node.subtype == "microcompact_boundary":
             clear_results(self.drafts, line)
+        if node.type == "user" and not node.results:
+            self._move(line.get("cwd"))
+
+    def _move(self, cwd: Json) -> None:
+        """Note the folder in which a person goes on, unless it is inside the session's."""
+        known = self.transcript.cwd
+        if isinstance(cwd, str) and cwd and (known is None or not _is_within(cwd, known)):
+            self.drafts.after("session.moved", {"cwd": cwd})
 
     def _read_summary(self, record: Record, parts: lines.Split, node: Node, boundary: Node) -> None:
         """A summary; one that covers nothing (a copy begins at its boundary) is a message."""
@@ -188,3 +196,9 @@ class LineImporter:
         if known is not None:
             data |= {"id": reference, "params": known.get("params")}
         self.drafts.before("request.sent", data)
+
+
+def _is_within(folder: str, other: str) -> bool:
+    """Return whether a folder is another or inside it, on whatever system they are."""
+    parent = other.rstrip("/\\")
+    return folder.rstrip("/\\") == parent or folder.startswith((f"{parent}/", f"{parent}\\"))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from foldlog.cli.formats.claude_code.tree import is_typed
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -111,7 +113,15 @@ def _split_system(line: Line, node: Node) -> Split:
     return Split("request.failed", data, {key: None if key in names else line[key] for key in line})
 
 
+def _split_typed(line: Line, attached: Line) -> Split:
+    """What a person typed while a turn was running, without the words that the program adds."""
+    rest = {**line, "attachment": {**attached, "prompt": None}}
+    return Split("message.user", {"content": attached["prompt"]}, rest)
+
+
 def _split_attachment(line: Line, node: Node) -> Split:
+    if is_typed(line):
+        return _split_typed(line, line["attachment"])
     attachment = line.get("attachment")
     kind = attachment.get("type") if isinstance(attachment, dict) else None
     data: Line = {"kind": kind, "content": None, "join": line.get("renderedRole") == "system"}
@@ -153,6 +163,8 @@ _SPLITTERS: dict[str, Callable[[Line, Node], Split]] = {
 
 
 def _join_user(data: Line, rest: Line) -> Line:
+    if rest.get("type") == "attachment":  # typed while a turn was running
+        return {**rest, "attachment": {**rest["attachment"], "prompt": data["content"]}}
     if "message" not in rest:  # a local command, which is a system line
         return {**rest, "content": data["content"]}
     return {**rest, "message": {**rest["message"], "content": data["content"]}}

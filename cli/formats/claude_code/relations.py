@@ -8,7 +8,9 @@ from foldlog.cli.formats.claude_code.tree import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
+    from foldlog.cli.formats.claude_code.sources import Transcript
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.jsonl_source import Record
     from foldlog.eventstore import Store
@@ -74,12 +76,16 @@ def _user_text(line: dict[str, Json] | None) -> str | None:
 
 
 def branched_from(records: Iterable[Record]) -> str | None:
-    """Return the session that ``/branch`` copied these lines from."""
+    """Return the session that ``/branch`` copied these lines from.
+
+    A copy of a copy names the nearest last.
+    """
+    named = None
     for record in records:
         origin = record.value.get("forkedFrom") if record.value else None
         if isinstance(origin, dict) and isinstance(origin.get("sessionId"), str):
-            return str(origin["sessionId"])
-    return None
+            named = str(origin["sessionId"])
+    return named
 
 
 def session_ids(records: Iterable[Record]) -> list[str]:
@@ -112,6 +118,23 @@ def version_of(store: Store, session: str, uuids: set[str]) -> int | None:
         return None
     shared = (event.version for event in store.read(session) if uuid_of(event) in uuids)
     return max(shared, default=None)
+
+
+def shared_lines(store: Store, session: str, uuids: set[str]) -> int:
+    """Return how many of these lines a session records; 0 where there is no such session."""
+    if not store.exists(session):
+        return 0
+    return len(uuids.intersection(filter(None, map(uuid_of, store.read(session)))))
+
+
+def _uuids(records: Iterable[Record]) -> set[str]:
+    return {str(r.value.get("uuid")) for r in records if r.value and r.value.get("uuid")}
+
+
+def _others(ids: Sequence[str], session: str) -> list[str]:
+    """Return the session ids in a file that are not its own: that of its name, else the last."""
+    own = session if session in ids else ids[-1] if ids else None
+    return [name for name in ids if name != own]
 
 
 def tasks_of(event: Event) -> list[Task]:
@@ -147,12 +170,12 @@ def begins_copied(records: Iterable[Record], root: str) -> bool:
     return False
 
 
-def holder_of(store: Store, root: str, records: Iterable[Record], session: str) -> Holder | None:
-    """Return the recorded session that holds a line, among those of the same folder and time."""
+def holders_of(store: Store, root: str, records: Iterable[Record], session: str) -> list[Holder]:
+    """Return the recorded sessions that hold a line, among those of the same folder and time."""
     record = next(r for r in records if r.value and r.value.get("uuid") == root)
     when = _time(record)
     if when is None or record.value is None:
-        return None
+        return []
     cwd = record.value.get("cwd")
     likely = [
         info.session
@@ -163,7 +186,7 @@ def holder_of(store: Store, root: str, records: Iterable[Record], session: str) 
         and seconds(info.started) - MARGIN <= seconds(when) <= seconds(info.last) + MARGIN
     ]
     found = (_held_by(store, name, root) for name in likely[:CANDIDATES])
-    return next((holder for holder in found if holder is not None), None)
+    return [holder for holder in found if holder is not None]
 
 
 def _held_by(store: Store, session: str, uuid: str) -> Holder | None:
@@ -187,7 +210,8 @@ class Relations:
 
     def __init__(self, run: ImportRun) -> None:
         self._store = run.store
-        self._roots: dict[str, Holder] = {}
+        self._roots: dict[str, list[Holder]] = {}
+        self._folders: dict[Path, str] = {}
         self._tasks: dict[str, list[Task]] = {}
 
     def stems_from(self, session: str, other: str) -> bool:
@@ -198,20 +222,35 @@ class Relations:
         parent = self._store.get(session, 1).data.get("parent")
         return parent if isinstance(parent, dict) else {}
 
-    def remember(self, session: str, records: Sequence[Record]) -> None:
-        """Remember what a file begins with: later files that begin so may be copies of it."""
+    def remember(self, session: str, records: Sequence[Record], folder: Path) -> None:
+        """Remember what a file begins with: later files that begin so may be copies of it.
+
+        Args:
+            session: The session that it went into.
+            records: Its records.
+            folder: Where its subagents are.
+        """
+        self._folders[folder] = session
         ids = session_ids(records)
+        holder = Holder(session, ids[0] if ids else None)
         for uuid in roots(records):
-            self._roots.setdefault(uuid, Holder(session, ids[0] if ids else None))
+            known = self._roots.setdefault(uuid, [])
+            if holder not in known:
+                known.append(holder)
+
+    def session_of(self, source: Transcript) -> str | None:
+        """Return the session in whose folder a subagent's file is."""
+        known = (self._folders.get(folder) for folder in source.path.parents)
+        return next((session for session in known if session), source.owner)
 
     def copied_from(self, records: Sequence[Record], session: str) -> dict[str, Json] | None:
         """Return the session that a file was copied from or continues, for ``session.started``."""
         branched = branched_from(records)
         if branched is not None:
             return self._related(branched, "copy", records)
-        ids = session_ids(records)
-        if len(ids) > 1:
-            return self._related(ids[0], "continuation", records)
+        others = _others(session_ids(records), session)
+        if others:
+            return self._related(others[-1], "continuation", records)
         forked = self._forked_from(records, session)
         return None if forked is None else self._related(forked, "copy", records)
 
@@ -239,8 +278,7 @@ class Relations:
         return self._tasks[session]
 
     def _related(self, other: str, kind: str, records: Iterable[Record]) -> dict[str, Json]:
-        uuids = {str(r.value.get("uuid")) for r in records if r.value and r.value.get("uuid")}
-        version = version_of(self._store, other, uuids)
+        version = version_of(self._store, other, _uuids(records))
         parent: dict[str, Json] = {"session": other, "kind": kind}
         return parent if version is None else {**parent, "version": version}
 
@@ -250,8 +288,20 @@ class Relations:
         ids = session_ids(records)
         if root is None or not ids:
             return None
-        holder = self._roots.get(root) or holder_of(self._store, root, records, session)
-        if holder is None or holder.session == session or self.stems_from(holder.session, session):
-            return None
-        same_file = holder.source == ids[0]
-        return holder.session if same_file or begins_copied(records, root) else None
+        holders = self._roots.get(root) or holders_of(self._store, root, records, session)
+        likely = [
+            holder
+            for holder in holders
+            if holder.session != session
+            and not self.stems_from(holder.session, session)
+            and (holder.source == ids[0] or begins_copied(records, root))
+        ]
+        return self._nearest(likely, records)
+
+    def _nearest(self, holders: Sequence[Holder], records: Iterable[Record]) -> str | None:
+        """Return the session that has most of these lines: a copy of a copy has a nearer one."""
+        if len(holders) < 2:
+            return holders[0].session if holders else None
+        uuids = _uuids(records)
+        shared = {h.session: shared_lines(self._store, h.session, uuids) for h in holders}
+        return max(shared, key=lambda session: shared[session])

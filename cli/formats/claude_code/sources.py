@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from foldlog.cli.formats.jsonl_source import NESTING, Reading, records_of
 from foldlog.cli.formats.jsonl_source import read as read_lines
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import SourceFiles, existing, home, is_inside
+from foldlog.cli.formats.source_files import SourceFiles, existing, home, is_inside, stamp
 from foldlog.eventstore.codec import is_deep, loads
 from foldlog.eventstore.errors import SourceError
 
@@ -119,7 +119,7 @@ def _found_in(files: SourceFiles) -> list[Transcript]:
         if _is_transcript(files, file):
             head = files.head(file).content
             is_agent, is_copy = file.name.startswith("agent-"), b'"forkedFrom"' in head
-            found.append((is_agent, is_copy, _began(head), file))
+            found.append((is_agent, is_copy, _began(head), _size(file), file))
     return [_classified(file) for *_, file in sorted(found)]
 
 
@@ -156,6 +156,12 @@ def is_line(line: Mapping[str, Any]) -> bool:
 def is_record(value: Mapping[str, Json]) -> bool:
     """Return whether an object is a record, and not one that is inside a record."""
     return "type" in value and not IDENTITY.isdisjoint(value)
+
+
+def _size(path: Path) -> int:
+    """Return the size of a file: a copy holds what it copied, and what came after."""
+    found = stamp(path)
+    return found[0] if found else 0
 
 
 def _began(content: bytes) -> bytes:

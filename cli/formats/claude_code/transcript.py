@@ -55,6 +55,7 @@ class Transcript:
         requests: What ``api-request`` lines say, by their id.
         asked: The versions of what goes with a reply that begins: its request and its settings.
         title: The title that is recorded.
+        cwd: The folder that the session is used in.
         named: The title that the lines give.
     """
 
@@ -68,6 +69,7 @@ class Transcript:
         self.tip: Node | None = None
         self.last_prompt: LastPrompt | None = None
         self.title: str | None = None
+        self.cwd: str | None = None
         self.named: str | None = None
         self._rank = -1
         self.answered: set[str] = set()
@@ -174,6 +176,13 @@ class Transcript:
 
     def _take_title(self, data: Mapping[str, Json]) -> None:
         self.title = data.get("title") or self.title
+
+    def _take_start(self, data: Mapping[str, Json]) -> None:
+        self._take_title(data)
+        self._take_folder(data)
+
+    def _take_folder(self, data: Mapping[str, Json]) -> None:
+        self.cwd = data.get("cwd") or self.cwd
 
     def _take_name(self, data: Mapping[str, Json]) -> None:
         """A line that gives the session a title; one of a lower kind does not replace it."""
@@ -310,6 +319,7 @@ _TAKERS = {
     "claude.api-request": Transcript._take_request,
     "claude.api-request-shape": Transcript._take_shape,
     **{f"claude.{kind}": Transcript._take_name for kind in TITLE_KEYS},
-    "session.started": Transcript._take_title,
+    "session.started": Transcript._take_start,
+    "session.moved": Transcript._take_folder,
     "session.renamed": Transcript._take_title,
 }

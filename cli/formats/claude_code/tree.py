@@ -19,8 +19,14 @@ if TYPE_CHECKING:
     from foldlog.eventstore.events import Json
 
 BRIDGE_SECONDS = 5.0
-"""A line whose parent was never written hangs on the line before it, if that is not older than this
+"""A line whose parent was never written hangs on the newest line that is not older than this
 (probes W6 to W10: six seconds are too many)."""
+
+QUEUED = "queued_command"
+"""The kind of attachment that holds what came in while a turn was running."""
+
+PEOPLE = ("human", "voice-call")
+"""The origins of what a person said; the lines of most versions name none."""
 
 _CONVERSATION = ("user", "assistant")
 
@@ -119,7 +125,7 @@ def node_of(
         node.preserved = metadata if isinstance(metadata, dict) else None
         node.logical_parent = _text(line.get("logicalParentUuid"))
     elif type_ == "attachment":
-        node.sent, node.blank = True, not line.get("rendered")
+        node.sent, node.blank = True, not (line.get("rendered") or is_typed(line))
     return node
 
 
@@ -138,8 +144,24 @@ def _describe_message(node: Node, line: Mapping[str, Json], message: Mapping[str
         node.only_results = 0 < len(content) == len(node.results)
 
 
+def is_typed(line: Mapping[str, Json]) -> bool:
+    """Return whether an attachment is what a person typed while a turn was running.
+
+    Version 2.1.332 attaches other things in the same way: what plugins, other agents, channels and
+    background tasks have to say. Their lines name an origin or a mode of their own.
+    """
+    attached = line.get("attachment")
+    if not isinstance(attached, dict) or attached.get("type") != QUEUED:
+        return False
+    if attached.get("isMeta") or attached.get("commandMode") == "task-notification":
+        return False
+    origin, prompt = attached.get("origin"), attached.get("prompt")
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return (origin is None or kind in PEOPLE) and bool(prompt) and _is_content(prompt)
+
+
 def _is_content(content: Json) -> bool:
-    """Text or a list of blocks: the program passes over a line that says neither."""
+    """Return whether it is text or a list of blocks: a line that says neither is passed over."""
     return isinstance(content, str) or (
         isinstance(content, list) and all(isinstance(block, dict) for block in content)
     )
@@ -180,19 +202,23 @@ class Bridges:
         self._count += 1
 
     def find(self, node: Node) -> str | None:
-        """The newest main-thread line that is not later than the orphan and at most five seconds
-        older; None when there is none: the line is a root then."""
+        """Return the uuid of the main-thread line that an orphan hangs on; None for a root.
+
+        It is the newest of the lines so far that are not later than the orphan and at most
+        BRIDGE_SECONDS older; of several with the same time the first in the file (probes
+        W_order_ts, W_tie).
+        """
         own = seconds(node.timestamp)
         if math.isnan(own):
             return None
         first = bisect_left(self._times, (own - BRIDGE_SECONDS - 1, 0, ""))
         last = bisect_right(self._times, (own, self._count, ""))
         near = (
-            (place, uuid)
+            (time, -place, uuid)
             for time, place, uuid in self._times[first:last]
-            if 0 <= own - time <= BRIDGE_SECONDS and uuid != node.uuid
+            if own - time <= BRIDGE_SECONDS and uuid != node.uuid
         )
-        return max(near, default=(0, None))[1]
+        return max(near, default=(0, 0, None))[2]
 
 
 def seconds(timestamp: str) -> float:

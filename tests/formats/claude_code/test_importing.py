@@ -112,6 +112,20 @@ class TestLines:
         assert event.meta["source"] == {"file": str(transcript.path), "line": 1, "offset": 0}
         assert event.meta["occurred"] == AT.format(0)
 
+    def test_the_folder_is_the_one_where_a_person_went_on(self, transcript: Transcript) -> None:
+        transcript.user("U1", cwd="/w").assistant("A1", cwd="/tmp").user("U2", cwd="/w/sub")
+        assert transcript.events("session.moved") == []
+        transcript.user("U3", cwd="/new/place").user("U4", cwd="/new/place/")
+        (moved,) = transcript.events("session.moved")
+        assert moved.data == {"cwd": "/new/place"}
+        store, _ = imported(transcript.path)
+        assert store.find_session("last", cwd="/new/place") == "s"
+        assert transcript.shown() == ["U1", "A1", "U2", "U3", "U4"]
+
+    def test_a_folder_of_windows_holds_others(self, transcript: Transcript) -> None:
+        transcript.user("U1", cwd="C:\\w").user("U2", cwd="C:\\w\\sub").user("U3", cwd="C:\\wide")
+        assert [event.data for event in transcript.events("session.moved")] == [{"cwd": "C:\\wide"}]
+
     def test_an_assistant_line(self, transcript: Transcript) -> None:
         (event,) = transcript.user("U1").assistant("A1").events("message.assistant")
         assert event.data == {

@@ -97,6 +97,15 @@ class TestMissingParents:
     def test_the_bridge_is_the_newest_line_on_any_branch(self) -> None:
         assert sent("P4_phantom_prev_other_branch") == ["U1", "A1", "BR2", "Y2", "U2", "A2"]
 
+    def test_the_bridge_is_the_newest_line_wherever_it_is_in_the_file(self) -> None:
+        assert sent("W_order_ts") == ["U1", "A1", "U2", "ORPHAN"]
+        assert sent("W_order_ts_two") == ["U1", "A1", "ORPHAN"]
+        assert sent("W_newest_first") == ["U1", "ORPHAN"]
+        assert sent("W_older_than_last") == ["ORPHAN"]
+
+    def test_of_lines_with_one_time_the_first_is_the_bridge(self) -> None:
+        assert sent("W_tie") == ["U1", "A1", "ORPHAN"]
+
     def test_progress_system_lines_and_attachments_are_bridges_too(self) -> None:
         for probe in (
             "P9_phantom_progress",

@@ -24,6 +24,7 @@ from tests.formats.claude_code.cases import (
 from tests.formats.claude_code.truth import (
     ADDED,
     blocks_of,
+    cleaned,
     differences,
     like_probe,
     of_probe,
@@ -34,7 +35,10 @@ from tests.formats.claude_code.truth import (
 
 MODEL = "claude-sonnet-4-5"
 
-NAMES = {*ADDED.values(), "leading-assistant", "blank-text", "thinking-last"}
+NAMES = {
+    *ADDED.values(),
+    *("leading-assistant", "blank-text", "thinking-last", "typed-while-working"),
+}
 """The names that a difference may have; docs/claude-code.md explains them."""
 
 
@@ -50,10 +54,14 @@ NOT_RECORDED = ("aaaaaaaa", "bbbbbbbb")
 """Sessions of version 2.1.197, which does not record reminders, system prompt and tools."""
 
 
+OURS = {"C5_spliced", "X_call_reply_late_result", "X_call_reply_same_id"}
+"""Probes of which foldlog shows more than is sent, or in another order; each has its own test."""
+
+
 class TestProbes:
     """Tiny transcripts, each for one rule: the view at the head is what a resume sends."""
 
-    @pytest.mark.parametrize("probe", sorted(PROBE_ROWS.keys() - {"C5_spliced"}))
+    @pytest.mark.parametrize("probe", sorted(PROBE_ROWS.keys() - OURS))
     def test_view_is_what_is_sent(self, probe: str) -> None:
         store, session = imported(PROBES / f"{probe}.jsonl")
         ours = like_probe(blocks_of(request(store, session, model=MODEL)))
@@ -65,6 +73,23 @@ class TestProbes:
         ours = like_probe(blocks_of(request(store, session, model=MODEL)))
         assert [block.text for block in ours] == ["U1", "U2", "A2"]
         assert PROBE_ROWS["C5_spliced"] == ["u:text:U1", "a:text:A2"]
+
+    def test_a_result_that_comes_after_the_next_reply_is_shown(self) -> None:
+        """The program loses it (``late-result``) and sends that it is missing."""
+        store, session = imported(PROBES / "X_call_reply_late_result.jsonl")
+        view = request(store, session, model=MODEL)
+        assert [(b.type, b.text) for b in blocks_of(view)] == [
+            *(("text", "U1"), ("tool_use", ""), ("text", "A2"), ("tool_result", ""))
+        ]
+        assert view["messages"][-1]["content"][0]["content"] == "out"
+
+    def test_a_call_before_a_text_of_its_reply_is_closed_where_it_is(self) -> None:
+        """The program sends the call last (``interrupted-call``); the API takes both."""
+        store, session = imported(PROBES / "X_call_reply_same_id.jsonl")
+        ours = like_probe(blocks_of(request(store, session, model=MODEL)))
+        theirs = of_probe(PROBE_ROWS["X_call_reply_same_id"])
+        assert sorted(ours) == sorted(theirs[:-1])
+        assert [block.type for block in ours] == ["text", "tool_use", "text", "tool_result"]
 
 
 class TestResumes:
@@ -87,7 +112,12 @@ def resumed(root: Path, row: dict[str, Any]) -> list[str]:
     """The differences between our view of a file and what was sent for it."""
     store, session = imported(root / row["file"])
     view = request(store, session, model=row["request_model"])
-    return differences(blocks_of(view), of_resume(row["blocks"], texts_of(view)))
+    typed = [
+        cleaned(event.data["content"])
+        for event in store.read(session, types=["message.user"])
+        if "attachment" in event.meta["line"]
+    ]
+    return differences(blocks_of(view), of_resume(row["blocks"], texts_of(view)), typed)
 
 
 class TestRequests:

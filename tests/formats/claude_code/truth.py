@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import SequenceMatcher
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -122,9 +122,16 @@ def texts_of(request: dict[str, Any]) -> list[str]:
     return texts
 
 
-def differences(ours: list[Block], theirs: list[Block]) -> list[str]:
-    """The name of each difference, in order; one without a name is told in full."""
+def differences(ours: list[Block], theirs: list[Block], typed: Collection[str] = ()) -> list[str]:
+    """The name of each difference, in order; one without a name is told in full.
+
+    Args:
+        typed: What a person typed while a turn was running: that is sent as a part of a result.
+    """
     found = []
+    if any(block.text in typed for block in ours):
+        found.append("typed-while-working")
+        ours = [block for block in ours if block.text not in typed]
     for op, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         if op != "equal":
             found += _named(ours[a:b], theirs[c:d], at_start=c == 0)
