@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from foldlog.eventstore import Event, SessionNotFound, Store, VersionNotFound
 from foldlog.projections.view.lineage import is_version
 from foldlog.projections.view.open import open_view
 from foldlog.projections.wire.blocks import objects
+
+T = TypeVar("T")
 
 NAMES = "a number, head, a time (2026-11-29T14:05), request:K, edit:K or before-compaction:K"
 
@@ -26,13 +29,13 @@ def resolve(store: Store, session: str, name: int | str) -> int:
 
     * ``head``: the newest view, which is the last version;
     * a time, in UTC if it has no zone: the last version that had happened by then;
-    * ``request:K``: the view of the K-th request on the lineage; if no request was recorded, the
-      version before the K-th new assistant message;
+    * ``request:K``: the view of the K-th request, on whatever branch; if no request was recorded,
+      the version before the K-th new assistant message on the lineage;
     * ``edit:K``: just after the K-th append with edits;
     * ``before-compaction:K``: just before the K-th append that holds a summary or a marker.
 
-    K counts from 1, or with negative numbers from the end. Appends are counted in the whole log, so
-    that a rewind does not rename them.
+    K counts from 1, or with negative numbers from the end. Requests and appends are counted in the
+    whole log, so that a rewind does not rename them.
 
     Raises:
         SessionNotFound: There is no such session.
@@ -48,8 +51,22 @@ def resolve(store: Store, session: str, name: int | str) -> int:
         return last
     kind, _, count = text.partition(":")
     if kind in _KINDS:
-        return _by_count(session, kind, count, _KINDS[kind](store, session))
+        return _nth(session, kind, count, _KINDS[kind](store, session))
     return _by_time(store, session, text)
+
+
+def named_request(store: Store, session: str, name: int | str) -> Event | None:
+    """Return the ``request.sent`` event that ``request:K`` names.
+
+    Returns:
+        None for any other name, and in a session that recorded no request.
+
+    Raises:
+        VersionNotFound: There are fewer requests.
+    """
+    kind, _, count = str(name).strip().partition(":")
+    requests = _sent(store, session) if kind == "request" else []
+    return _nth(session, kind, count, requests) if requests else None
 
 
 def _by_number(session: str, version: int, last: int) -> int:
@@ -58,7 +75,7 @@ def _by_number(session: str, version: int, last: int) -> int:
     return version
 
 
-def _by_count(session: str, kind: str, count: str, found: Sequence[int]) -> int:
+def _nth(session: str, kind: str, count: str, found: Sequence[T]) -> T:
     try:
         number = int(count)
     except ValueError:
@@ -73,16 +90,17 @@ def _by_count(session: str, kind: str, count: str, found: Sequence[int]) -> int:
 
 
 def _requests(store: Store, session: str) -> list[int]:
-    lineage = open_view(store, session).layout.lineage
-
-    def on_lineage(type: str) -> list[Event]:
-        events = [e for e in store.read(session, types=[type]) if e.version in lineage]
-        return sorted(events, key=lambda event: lineage.place(event.version) or 0)
-
-    requests = on_lineage("request.sent")
+    requests = _sent(store, session)
     if requests:
         return [_seen_by(request) for request in requests]
-    return [event.version - 1 for event in _new_messages(on_lineage("message.assistant"))]
+    lineage = open_view(store, session).layout.lineage
+    replies = (e for e in store.read(session, types=["message.assistant"]) if e.version in lineage)
+    ordered = sorted(replies, key=lambda event: lineage.place(event.version) or 0)
+    return [event.version - 1 for event in _new_messages(ordered)]
+
+
+def _sent(store: Store, session: str) -> list[Event]:
+    return list(store.read(session, types=["request.sent"]))
 
 
 def _seen_by(request: Event) -> int:

@@ -25,21 +25,17 @@ DOORS = {"proxy": replay, "sdk": replay_through_the_sdk}
 REPLIES = ("message.assistant", "request.answered")
 """Where replies are recorded: in the conversation, or as the answer to a request of its own."""
 
-BRANCH = "a compaction is taken for a branch, and request:K counts those of one branch"
-SIDE = "a title that is asked for first is taken for the conversation"
+ASKED = "a request for a summary is shown as the view, not as it was sent"
 
 TO_COME = {
-    "claude-agent-sdk-0.2.189/loop-proxy": SIDE,
-    "claude-agent-sdk-0.2.189/loop-sdk": SIDE,
-    "claude-code-2.1.197/automatic-proxy": BRANCH,
-    "claude-code-2.1.197/automatic-sdk": BRANCH,
-    "claude-code-2.1.197/compact-proxy": BRANCH,
-    "claude-code-2.1.197/compact-sdk": BRANCH,
-    "claude-code-2.1.197/stream-proxy": SIDE,
-    "claude-code-2.1.332/automatic-proxy": BRANCH,
-    "claude-code-2.1.332/automatic-sdk": BRANCH,
-    "claude-code-2.1.332/compact-proxy": BRANCH,
-    "claude-code-2.1.332/compact-sdk": BRANCH,
+    "claude-code-2.1.197/automatic-proxy": ASKED,
+    "claude-code-2.1.197/automatic-sdk": ASKED,
+    "claude-code-2.1.197/compact-proxy": ASKED,
+    "claude-code-2.1.197/compact-sdk": ASKED,
+    "claude-code-2.1.332/automatic-proxy": ASKED,
+    "claude-code-2.1.332/automatic-sdk": ASKED,
+    "claude-code-2.1.332/compact-proxy": ASKED,
+    "claude-code-2.1.332/compact-sdk": ASKED,
 }
 """What is not shown as it was sent yet, and why."""
 

@@ -90,10 +90,10 @@ def test_nothing_is_no_session(store: EventStore) -> None:
         resolve(store, "nobody", "head")
 
 
-def test_a_rewind_renames_no_edit_but_leaves_requests_behind(store: EventStore) -> None:
+def test_a_rewind_renames_no_edit_and_no_request(store: EventStore) -> None:
     store.append("s", [moved(3)])
     assert resolve(store, "s", "before-compaction:1") == 6
-    assert resolve(store, "s", "request:-1") == 1
+    assert resolve(store, "s", "request:-1") == 5
 
 
 def test_an_imported_session_counts_new_messages_and_goes_by_when_things_happened() -> None:
