@@ -68,4 +68,5 @@ def one_line(text: str, chars: int) -> str:
 
 def asked_again(arguments: dict[str, Any]) -> str:
     """The call that goes on, as the model may write it."""
-    return f"recall {json.dumps(arguments)}"
+    written = json.dumps(arguments, ensure_ascii=False)
+    return f"recall {written if written.isprintable() else json.dumps(arguments)}"

@@ -75,6 +75,14 @@ class TestMarkdown:
         opened = sum(part.startswith("<details>") for part in html)
         assert opened == html.count("</details>") == len(html) / 2
 
+    def test_arguments_are_shown_as_they_are_written(self, store: EventStore) -> None:
+        session = Session(store, "arguments")
+        session.assistant([call("x", "Write", path="要.md", edits=[{"new": "größe 🎉 \ud800"}])])
+        page = exported(store, "arguments")
+        assert "要.md" in page
+        assert "größe 🎉" in page
+        assert "\\u8981" not in page
+
     def test_a_call_without_a_result_says_so(self, store: EventStore) -> None:
         assert "<code>Bash(command: sleep 9)</code> · no result" in exported(store, DEMO)
 

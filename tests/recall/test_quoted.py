@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from foldlog.projections import Session
 from foldlog.projections.recall import Recall
-from foldlog.projections.recall.quoted import page_of, quote
+from foldlog.projections.recall.quoted import asked_again, page_of, quote
 from tests.recall.test_recall import FENCE, frame, record, said
 
 INJECTIONS = [
@@ -64,6 +64,11 @@ def test_no_text_closes_its_quotation(before: str, after: str) -> None:
     assert found.end() == len(whole)
     assert found[1] not in found[2]
     whole.encode()  # half a character is none
+
+
+def test_a_call_to_go_on_is_written_readably_on_one_line() -> None:
+    assert asked_again({"search": "错误"}) == 'recall {"search": "错误"}'
+    assert asked_again({"search": "a\u2028\ud800"}) == 'recall {"search": "a\\u2028\\ud800"}'
 
 
 @given(st.text("ab\n\r é", max_size=200), st.integers(1, 40))
