@@ -1,12 +1,12 @@
-"""A session, conveniently: what happens is recorded, what the model sees is asked for.
+"""A session, conveniently: record what happens, and ask for what the model sees.
 
     session = Session(store, "my-session")
     session.user("Fix the failing tests")
     request = session.render()
 
-Each method appends one kind of fact, or shows one view. A session knows the last version it has
-seen and expects it with every append: of two programs that resume one session, the second gets a
-``VersionConflict``, never an interleaving. ``view()`` sees what others appended.
+Each method appends one kind of fact, or shows one view. A session knows the last version that it
+has seen and expects it with every append: of two programs that resume one session, the second gets
+a ``VersionConflict``, so that their events never mix. ``view()`` sees what others appended.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ Version = int | str
 
 
 class Session:
-    """One session of a store: resumes what is there, or begins with the first append.
+    """One session of a store: it resumes what is there, or begins with the first append.
 
     Args:
-        store: Where it is kept.
-        id: Its id.
+        store: The store that keeps it.
+        id: The session's id.
 
     Attributes:
         version: The last version that this object has seen; the next append expects it.
-        lock: Held while something is recorded; hold it over steps that belong together, where
-            several threads use the session.
+        lock: Held while something is recorded. If several threads use the session, hold it over
+            steps that belong together.
         prepared: What the newest ``prepare``, ``overflowed`` or ``compact`` decided and recorded.
     """
 
@@ -70,7 +70,7 @@ class Session:
     # -- what happened -----------------------------------------------------------------------
 
     def append(self, *drafts: EventDraft) -> list[Event]:
-        """Record drafts behind the last version seen: all of them, or none.
+        """Record drafts after the last version seen: all of them, or none.
 
         Raises:
             VersionConflict: Somebody else appended. Look at ``view()``, then decide again.
@@ -81,11 +81,11 @@ class Session:
             return events
 
     def user(self, content: Content, **more: Any) -> Event:
-        """What the user said."""
+        """Record what the user said."""
         return self._record("message.user", {"content": content, **more})
 
     def assistant(self, content: Content, **more: Any) -> Event:
-        """What the model replied.
+        """Record what the model replied.
 
         Args:
             content: The blocks of the reply, as they came over the wire.
@@ -97,46 +97,46 @@ class Session:
     def tool_result(
         self, tool_use_id: str, content: Content, *, is_error: bool = False, **more: Any
     ) -> Event:
-        """What one tool call gave. Record each as it comes: two of three survive a crash."""
+        """Record the result of one call. Record each as it comes: two of three survive a crash."""
         data = {"tool_use_id": tool_use_id, "content": content, "is_error": is_error, **more}
         return self._record("tool.result", data)
 
     def attach(self, kind: str, content: Content, *, join: bool = False) -> Event:
-        """What the harness puts before the model: a file, a skill, a plan.
+        """Record what the harness adds for the model: a file, a skill, a plan.
 
         Args:
-            join: Behind results alone it is appended to the last of them.
+            join: Append it to the last result if it follows results only.
         """
         return self._record("attachment.added", {"kind": kind, "content": content, "join": join})
 
     def system(self, system: Content) -> Event:
-        """The system prompt from here on."""
+        """Set the system prompt from here on."""
         return self._record("system.set", {"system": system})
 
     def tools(self, tools: Sequence[Mapping[str, Any]]) -> Event:
-        """The tool definitions from here on."""
+        """Set the tool definitions from here on."""
         return self._record("tools.set", {"tools": tools})
 
     def state(self, key: str, value: Any) -> Event:
-        """State of the host, restored from here after a compaction."""
+        """Record state of the host; it is restored after a compaction."""
         return self._record("state.set", {"key": key, "value": value})
 
     def rename(self, title: str) -> Event:
-        """Another title."""
+        """Give the session another title."""
         return self._record("session.renamed", {"title": title})
 
     def tag(self, tags: Iterable[str]) -> Event:
-        """The tags of the session, all of them."""
+        """Set the tags of the session, all of them."""
         return self._record("session.tagged", {"tags": list(tags)})
 
     # -- what the model sees -----------------------------------------------------------------
 
     def view(self, at: Version | None = None) -> View:
-        """The view at a version or at a name of one; without, the newest.
+        """Return the view at a version or at a name of one; the newest by default.
 
         Raises:
             SessionNotFound: Nothing was recorded yet.
-            VersionNotFound: The name stands for nothing.
+            VersionNotFound: The name means nothing.
             InvalidView: A move or an edit in the log cannot be folded; the error names it.
         """
         if at is not None:
@@ -148,7 +148,7 @@ class Session:
     def render(
         self, at: Version | None = None, *, open: Open = "error", model: str | None = None
     ) -> dict[str, Any]:
-        """The request that shows a view to the model; see ``foldlog.render``."""
+        """Return the request that shows a view to the model; see ``foldlog.render``."""
         return render(self.view(at), open=open, model=model)
 
     def request_sent(
@@ -160,11 +160,11 @@ class Session:
         model: str | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Event:
-        """A request was sent: recorded with the digest of what the model saw.
+        """Record that a request was sent, with the digest of what the model saw.
 
         Args:
-            request: What was sent; without it, the view as it is rendered for the model.
-            view: The version it saw; without it, the last one.
+            request: What was sent; by default, the view as it is rendered for the model.
+            view: The version that it showed; by default, the last one.
             purpose: ``turn``, ``summary`` or ``side``.
         """
         seen = self.view(view)
@@ -173,7 +173,7 @@ class Session:
         return self._record("request.sent", {**data, "model": model, "params": params})
 
     def snapshot(self) -> Event:
-        """A receipt of the view as it is: its digest and its pieces."""
+        """Record a receipt of the view as it is: its digest and its pieces."""
         return self.append(receipt(self.view()))[-1]
 
     # -- recorded as it happens --------------------------------------------------------------
@@ -186,15 +186,15 @@ class Session:
         summarizer: Summarizer | str = "digest",
         **known: Unpack[Known],
     ) -> SessionMiddleware:
-        """What records a client of the ``anthropic`` SDK in this session.
+        """Return middleware that records a client of the ``anthropic`` SDK in this session.
 
         ``Anthropic(middleware=[session.middleware()])``, and ``AsyncAnthropic`` alike: each request
-        and each reply is recorded, whatever way the SDK is used, and the view is sent in the place
-        of the harness's own messages.
+        and each reply is recorded, however the SDK is used, and the view is sent in place of the
+        harness's own messages.
 
         Args:
-            observe: The harness's own messages are sent, untouched; only record.
-            policy, summarizer, known: As for ``prepare``; the model is the request's.
+            observe: Only record; the harness's own messages are sent unchanged.
+            policy, summarizer, known: As for ``prepare``; the model is that of the request.
         """
         from foldlog.projections.live.middleware import SessionMiddleware
 
@@ -210,7 +210,7 @@ class Session:
         *,
         before: Sequence[EventDraft] = (),
     ) -> Event:
-        """Show ranges differently from now on; refused if it cannot be folded.
+        """Show ranges differently from now on.
 
         Args:
             rule: Who decides: the name of a rule, or ``user``.
@@ -226,14 +226,14 @@ class Session:
         check_edit(view, edits, before)
         data = {"rule": rule, "reason": reason, "edits": [dict(entry) for entry in edits]}
         after = view.then([*before, EventDraft("view.edited", data)])
-        draft = EventDraft("view.edited", {**data, **_measured(view, after)})
+        draft = EventDraft("view.edited", {**data, **_measure(view, after)})
         return self.append(*before, draft)[-1]
 
     def expand(self, version: Version, *, whole: bool = False) -> Event:
-        """Undo the edit that shows an event: what stood there before comes back.
+        """Undo the edit that shows an event: what was shown before comes back.
 
         Args:
-            whole: The event as it happened, not what the edit before made of it.
+            whole: Show the event as it happened, not as the edit before showed it.
 
         Raises:
             InvalidView: It is shown whole, or is not on the lineage.
@@ -243,7 +243,7 @@ class Session:
         return self.edit("expand", f"version {found} was asked for", entries)
 
     def pin(self, version: Version) -> Event:
-        """No edit may touch this version any more.
+        """Keep edits from touching a version.
 
         Raises:
             InvalidView: It is not on the lineage.
@@ -254,7 +254,7 @@ class Session:
         return self.state("pins", sorted({*view.pins, found}))
 
     def unpin(self, version: Version) -> Event:
-        """Edits may touch this version again.
+        """Let edits touch a version again.
 
         Raises:
             InvalidView: It is not pinned.
@@ -274,24 +274,24 @@ class Session:
         summarizer: Summarizer | str = "digest",
         **known: Unpack[Known],
     ) -> View:
-        """The view for the next model call, brought under its budget where it has to be.
+        """Return the view for the next model call, made smaller if it is over its budget.
 
         The rules of the policy are asked in their order, only as far as needed, and what they
         decide is recorded in one append. Call it before each model call.
 
         Args:
-            policy: A preset, a TOML file, or a policy. Without one, that which was set last in this
-                session, else ``adaptive``.
-            summarizer: Who writes summaries: ``digest`` (from the log, without a model),
+            policy: A preset, a TOML file, or a policy. By default, the one set last in this
+                session, or ``adaptive``.
+            summarizer: What writes summaries: ``digest`` (from the log, without a model),
                 ``anthropic``, ``api``, a file, or an object.
-            known: What is known of the moment, such as ``model`` and ``window`` (in tokens).
+            known: The circumstances, such as ``model`` and ``window`` (in tokens).
 
         Raises:
-            ContextError: It does not fit, and nothing more can be left out. The view is as it was.
-            PolicyError: There is no such policy, or it says what cannot be.
+            ContextError: It does not fit, and nothing more can be left out. The view is unchanged.
+            PolicyError: There is no such policy, or it is not valid.
             VersionConflict: Somebody else appended.
         """
-        return self._prepared(self.preparer(policy, summarizer).prepare(Circumstances(**known)))
+        return self._keep(self.preparer(policy, summarizer).prepare(Circumstances(**known)))
 
     def overflowed(
         self,
@@ -301,16 +301,16 @@ class Session:
         summarizer: Summarizer | str = "digest",
         **known: Unpack[Known],
     ) -> View:
-        """A smaller view, after the API refused the last one as too long.
+        """Return a smaller view, after the API refused the last one as too long.
 
         Args:
-            error: What the SDK raised, the body of the error, its words, or the stop reason
+            error: What the SDK raised, the body of the error, its message, or the stop reason
                 ``model_context_window_exceeded``. Another error is raised again.
 
         Raises:
             ContextError: It was made smaller before and refused again, or it cannot be.
         """
-        return self._prepared(
+        return self._keep(
             self.preparer(policy, summarizer).overflowed(error, Circumstances(**known))
         )
 
@@ -323,18 +323,18 @@ class Session:
         summarizer: Summarizer | str = "digest",
         **known: Unpack[Known],
     ) -> View:
-        """The view after a compaction that a person asks for, whatever its size.
+        """Return the view after a compaction that a person asks for, whatever its size.
 
         Args:
-            asked: The versions to summarize, as ``asked`` tells them; without, all that the policy
-                means to.
+            asked: The versions to summarize, as ``asked`` returns them; by default, all that the
+                policy summarizes.
             instructions: What the summary should keep in mind.
 
         Raises:
-            ContextError: It could not be done; the view is as it was.
+            ContextError: It could not be done; the view is unchanged.
         """
         wanted = Circumstances(**known, asked=asked, instructions=instructions)
-        return self._prepared(self.preparer(policy, summarizer).compact(wanted))
+        return self._keep(self.preparer(policy, summarizer).compact(wanted))
 
     def planned(
         self,
@@ -345,12 +345,12 @@ class Session:
         instructions: str | None = None,
         **known: Unpack[Known],
     ) -> Plan:
-        """What a compaction would do; nothing is asked or recorded."""
+        """Return what a compaction would do; no model is called and nothing is recorded."""
         wanted = Circumstances(**known, trigger=trigger, asked=asked, instructions=instructions)
         return self.preparer(policy, None).plan(wanted)
 
     def asked(self, first: Version | None = None, before: Version | None = None) -> Range | None:
-        """The versions from one to another, which is left out; None where neither is given."""
+        """Return the range from one version up to another, excluded; None if neither is given."""
         if first is None and before is None:
             return None
         begin = 1 if first is None else self._resolve(first)
@@ -359,27 +359,27 @@ class Session:
     def preparer(
         self, policy: Given = None, summarizer: Summarizer | str | None = "digest"
     ) -> Preparer:
-        """What prepares the views of this session: see ``compaction.prepare``.
+        """Return what prepares the views of this session: see ``compaction.prepare``.
 
-        The same one is given again for the same policy, so that it need not read anew.
+        It is the same object for the same policy, so that it need not read the log again.
         """
         from foldlog.projections.compaction.prepare import preparer
 
         self._preparer = preparer(self, policy, summarizer, self._preparer)
         return self._preparer
 
-    def _prepared(self, prepared: Prepared) -> View:
+    def _keep(self, prepared: Prepared) -> View:
         self.prepared = prepared
         return prepared.view
 
     # -- where it goes on --------------------------------------------------------------------
 
     def rewind(self, to: Version, *, keep_edits: bool = False) -> Event:
-        """The head is at a version again; what came after stays in the log.
+        """Move the head back to a version; what came after stays in the log.
 
         Args:
             to: The version; 0 for the beginning, where settings are made and nothing was said.
-            keep_edits: What was compacted since stays compacted.
+            keep_edits: Keep what was compacted since compacted.
 
         Raises:
             VersionNotFound: There is no such version.
@@ -391,7 +391,7 @@ class Session:
     def fork(
         self, at: Version | None = None, *, title: str | None = None, new: str | None = None
     ) -> Self:
-        """A session that shares this one's past up to a version; nothing is copied."""
+        """Start a session that shares this one's past up to a version; nothing is copied."""
         version = None if at is None else self._resolve(at)
         started = self.store.fork(self.id, at=version, title=title, new=new)
         return type(self)(self.store, started.session)
@@ -399,10 +399,10 @@ class Session:
     def recover(self) -> list[Event]:
         """Close open calls with results that say they were interrupted, outcome unknown.
 
-        A real result that arrives later takes the place of such a one.
+        A real result that arrives later replaces such a result.
 
         Returns:
-            The results that were appended; none where no call was open, or nothing was said yet.
+            The results that were appended; none if no call was open, or nothing was said yet.
         """
         calls = open_calls(self.view()) if self.version else ()
         return self.append(*(EventDraft("tool.result", interruption(c.block)) for c in calls))
@@ -415,8 +415,8 @@ class Session:
         return self.append(EventDraft(type, given))[-1]
 
 
-def _measured(before: View, after: View) -> dict[str, Any]:
-    """What an edit saves, and the digests that prove what it did."""
+def _measure(before: View, after: View) -> dict[str, Any]:
+    """Return what an edit saves, and the digests that prove what it did."""
     old, new = render(before, open="keep"), render(after, open="keep")
     return {
         "tokens_before": estimate(old),

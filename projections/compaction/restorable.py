@@ -22,7 +22,7 @@ from foldlog.projections.tasks.entries import entries, is_finished, open_entries
 from foldlog.projections.tokens.truncate import one_line
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import content_of, plain_text
-from foldlog.projections.wire.tool_calls import Call, Calls, touched
+from foldlog.projections.wire.tool_calls import Call, Calls, touched_files
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class Past:
         if call.name.lower() in LOADING:
             name = _named(call.input, "skill", "name", "skill_name", "command")
             _put_last(self.skills, name, (call.text, call.answered))
-        for path, how in touched(call):
+        for path, how in touched_files(call):
             if how == "read":
                 _put_last(self.reads, path, call)
                 self.changed.pop(path, None)

@@ -147,9 +147,9 @@ def words_of(shown: Shown) -> str:
         case Cleared():
             return "cleared"
         case Summary(version):
-            return f"behind summary {version}"
+            return f"replaced by summary {version}"
         case Marker():
-            return "behind a marker"
+            return "replaced by a marker"
         case Without(kinds):
             return f"without {', '.join(kinds)}"
         case Inputs():

@@ -1,12 +1,12 @@
-"""Recall: what left the view can be had back by the model, in bounded pages.
+"""Recall: give the model back what left its view, in bounded pages.
 
     recall = Recall(Session(store, "my-session"))
     recall.call({"search": "connection pool"})      # where it was said, the newest first
     recall.call({"show": "foldlog:my-session/12"})  # one event, page by page
-    recall.call({"show": "4-480"})                  # what stands behind a summary, a line each
+    recall.call({"show": "4-480"})                  # what a summary covers, a line each
 
-Nothing is written by reading. It reads its own session and what that inherits. What comes from the
-log stands between two lines that it cannot imitate (see ``quoted``).
+Reading writes nothing. It reads its own session and what that inherits. What comes from the log is
+put between two lines that it cannot imitate (see ``quoted``).
 """
 
 from foldlog.projections.recall.quoted import PAGE

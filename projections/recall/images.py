@@ -1,4 +1,4 @@
-"""Images that were recorded: those among them that a model can be shown again."""
+"""Select the recorded images that a model can be shown again."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from foldlog.projections.wire import media
 from foldlog.projections.wire.blocks import RESULT, blocks, content_of, kind
 
 MOST = 4
-"""The most images of one answer."""
+"""The most images in one answer."""
 
 SIDE = 2_000
-"""The longest side of an image that is shown, in pixels: the API takes that among many, too."""
+"""The longest side of an image that is shown, in pixels: the API takes it among many, too."""
 
 BASE64 = 5_000_000
 """The most base64 characters of an image that is shown."""
 
 
 def showable(found: Iterable[Json]) -> list[Json]:
-    """The images among blocks, those in results too, that a model can be shown again.
+    """Return the images among blocks, including those in results, that a model can be shown again.
 
-    Not all that were recorded: one that the API refuses would spoil every later request.
+    Others are left out: one image that the API refuses would spoil every later request.
     """
     return [shown for block in _images(found) if (shown := _shown_again(block))]
 
 
 def count(found: Iterable[Json]) -> int:
-    """How many images are among blocks."""
+    """Return how many images are among blocks."""
     return sum(1 for _ in _images(found))
 
 
@@ -40,7 +40,7 @@ def _images(found: Iterable[Json]) -> Iterator[Json]:
 
 
 def _shown_again(block: Json) -> Json:
-    """An image of a kind and a size that the API takes; None for any other."""
+    """Return an image if its kind and size are what the API takes; None otherwise."""
     source = block.get("source")
     if not isinstance(source, dict) or not 0 < media.base64_length(block) <= BASE64:
         return None

@@ -1,7 +1,7 @@
-"""Recall itself: a call of the tool is answered, and nothing is written.
+"""Answer calls of the recall tool; nothing is written.
 
-Answers are bounded: a page of what was recorded, and a few lines around it. A recorded answer that
-is recalled leads to what it was about, never to a copy of a copy.
+Answers are bounded: a page of what was recorded, and a few lines around it. Recalling a recorded
+answer leads to what it was about, never to a copy of a copy.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ if TYPE_CHECKING:
     from foldlog.projections.session import Session
 
 FOUND = 20
-"""The most hits of one answer."""
+"""The most hits in one answer."""
 
 LOOK = 50
-"""Hits that are asked of the store at a time."""
+"""How many hits are requested from the store at a time."""
 
 SEARCHED = (*CONTENT, "state.set")
 """The types of events that are searched: what was said, not how the log is kept."""
 
 RANGES = 5
-"""The most ranges that are named of what a summary stands for."""
+"""The most ranges that are named of what a summary covers."""
 
 TROUBLE = 1_000
-"""The most characters of an answer that says why there is none."""
+"""The most characters of an answer that says why nothing was recalled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call gives.
+    """The answer to a call.
 
     Attributes:
         content: A text, or a list of wire blocks: a text and images.
-        is_error: It says why there is no answer, and what to do.
+        is_error: Whether the content says why nothing was recalled, and what to do.
     """
 
     content: str | list[Json]
@@ -67,13 +67,13 @@ class Answer:
 
 
 class Recall:
-    """Reading for a model that sees one session.
+    """Reads the log for a model that sees one session.
 
     Args:
-        session: Whose view it sees. Nothing is appended to it, and its ``version`` stays.
-        everything: All sessions of the store may be read.
-        media: The model can be shown images.
-        page: Characters of a page.
+        session: The session whose view it sees. Nothing is appended, and its ``version`` stays.
+        everything: Whether all sessions of the store may be read.
+        media: Whether the model can be shown images.
+        page: The size of a page in characters.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Recall:
         self._page = max(page, LEAST)
 
     def call(self, arguments: object) -> str | list[Json]:
-        """The content of the answer to a call of the tool, with ``arguments`` as they came."""
+        """Return the content of the answer to a call with ``arguments`` as they came."""
         return self.answer(arguments).content
 
     def answer(self, arguments: object) -> Answer:
-        """The answer to a call of the tool. What cannot be answered is one that says so."""
+        """Return the answer to a call of the tool; one that says why if nothing can be recalled."""
         try:
             return Answer(self._answer(Asked.read(arguments), self._own))
         except (FoldlogError, Mistake) as error:
@@ -122,7 +122,7 @@ class Recall:
         source = self._source(session, event)
         if source is not None:
             again = self._answer(source, session)
-            said = f"Version {event.version} is an answer of this tool. Anew, what it was about:\n"
+            said = f"Version {event.version} is an answer of this tool, about this:\n"
             return _before(said, again)
         if event.type == "snapshot.taken":
             return self._view(asked, session, event.version)
@@ -151,7 +151,7 @@ class Recall:
         return self._with_images(said, [] if asked.start else found)
 
     def _head(self, session: str, event: Event, view: View | None) -> list[str]:
-        """What is told beside a content, quoted with it: its names, the call, the rule."""
+        """Return what is quoted with a content: its names, the call, the rule."""
         lines = [one_line(f"{event.session}/{event.version} {event.type} {event.occurred}", 700)]
         call = self._reach.call(session, event) if event.type == "tool.result" else None
         if call is not None:
@@ -165,13 +165,13 @@ class Recall:
         return [*lines, ""]
 
     def _behind(self, session: str, event: Event, view: View | None) -> Iterator[str]:
-        """Of a summary, how to get at what it stands for."""
+        """Yield how to retrieve the events that a summary covers."""
         if event.type != "summary.written":
             return
         for first, last in _covered_ranges(event)[:RANGES]:
             name = self._reach.name(session, first)
             call = asked_again({"show": f"{name}-{last}"})
-            yield f"It stands for the versions {first} to {last}: {call} lists them."
+            yield f"It covers versions {first} to {last}: {call} lists them."
 
     def _how_seen(self, session: str, event: Event, view: View | None) -> str:
         if session != self._own:
@@ -200,7 +200,7 @@ class Recall:
         name = self._reach.name(session, first)
         start = max(first, asked.start)
         rows = lists.of_range(self._reach, session, max(start, 1), min(last, there))
-        said = f"The conversation in the versions {first} to {last}"
+        said = f"The conversation in versions {first} to {last}"
         return self._list(said, rows, {"show": f"{name}-{last}"}, asked.start)
 
     def _view(self, asked: Asked, session: str, version: int) -> str:
@@ -278,7 +278,7 @@ class Recall:
             yield hit, f"{said}: {one_line(hit.snippet, texts.HEAD)}"
 
     def _hits(self, words: str, before: int | None) -> Iterator[Hit]:
-        """The hits, the newest first, asked for a few at a time."""
+        """Yield the hits, the newest first; request a few at a time."""
         session = None if self._reach.everything else self._own
         while True:
             hits = searchable(self._store).search(
@@ -290,7 +290,7 @@ class Recall:
             before = hits[-1].position
 
     def _is_echo(self, session: str, event: Event, words: str) -> bool:
-        """Whether it was found because this tool was asked for it, or answered it."""
+        """Tell if it was found because this tool was asked for it, or answered it."""
         if event.type == "tool.result":
             return self._source(session, event) is not None
         if event.type != "message.assistant":
@@ -302,7 +302,7 @@ class Recall:
     # -- answers of its own ------------------------------------------------------------------
 
     def _source(self, session: str, event: Event) -> Asked | None:
-        """What a recorded answer of this tool was about; None for anything else."""
+        """Return what a recorded answer of this tool was about; None for anything else."""
         if event.type != "tool.result":
             return None
         if not BEGIN.search(plain_text(content_of(event.data.get("content")))):
@@ -323,17 +323,17 @@ class Recall:
 
     def _next(self, call: dict[str, Any], following: int | None) -> Iterator[str]:
         if following is not None:
-            yield f"It goes on: {asked_again({**call, 'from': following})}"
+            yield f"Continue with: {asked_again({**call, 'from': following})}"
 
 
 def _is_own_call(block: Json) -> bool:
-    """Whether a block calls this tool, under its own name or that of an MCP client."""
+    """Tell if a block calls this tool, by its own name or that of an MCP client."""
     name = block.get("name") if kind(block) in CALLS else None
     return isinstance(name, str) and (name == NAME or name.endswith(f"__{NAME}"))
 
 
 def _holds(said: str, words: str) -> bool:
-    """Whether a text holds one of the words of a search."""
+    """Tell if a text holds one of the words of a search."""
     from foldlog.eventstore.terms import fold, parse
 
     folded = fold(said)

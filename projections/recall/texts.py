@@ -1,4 +1,4 @@
-"""Events as text to be quoted."""
+"""Return events as text to be quoted."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from foldlog.projections.wire.blocks import (
 from foldlog.projections.wire.contents import content
 
 HEAD = 200
-"""Characters of a line in a list, and of a name or an argument that is told beside a content."""
+"""The most characters of a line in a list, and of a name or an argument next to a content."""
 
 
 def text_of(event: Event) -> str:
-    """All that an event says; where it has several blocks, they are numbered."""
+    """Return all that an event says; several blocks are numbered."""
     found = content(event)
     if found is None:
         return "\n".join(_json(event.data))
@@ -40,12 +40,12 @@ def text_of(event: Event) -> str:
 
 
 def text_of_block(block: Json) -> str:
-    """All that a block says."""
+    """Return all that a block says."""
     return "\n".join(_block(block))
 
 
 def line_of(event: Event) -> str:
-    """The first words of an event."""
+    """Return the first words of an event."""
     found = content(event)
     if found is None:
         return one_line(json.dumps(event.data, ensure_ascii=False)[: 4 * HEAD], HEAD)
@@ -59,12 +59,12 @@ def line_of(event: Event) -> str:
 
 
 def size_of(event: Event) -> int:
-    """How many characters it says."""
+    """Return how many characters an event says."""
     return len(text_of(event))
 
 
 def call_line(block: Json) -> str:
-    """A call on one line: the tool, and the beginning of its arguments."""
+    """Return a call on one line: the tool, and the beginning of its arguments."""
     given = json.dumps(block.get("input"), ensure_ascii=False)
     return one_line(f"{block.get('name')} {given[: 4 * HEAD]}", HEAD)
 
@@ -92,22 +92,22 @@ def _block(block: Json) -> Iterator[str]:
 
 
 def _media(block: Json) -> Iterator[str]:
-    """An image or a document in a few words; the text of a document that is text."""
+    """Yield an image or a document in a few words, and the text of a document that is text."""
     source = block.get("source") if isinstance(block.get("source"), dict) else {}
     data = source.get("data")
     size = media.image_size(block) if kind(block) == "image" else None
-    told = [
+    facts = [
         str(source.get("media_type") or source.get("url") or source.get("file_id") or "?"),
         f"{len(data) * 3 // 4:,} bytes" if isinstance(data, str) else "not in the log",
         f"{size[0]} x {size[1]} pixels" if size else "",
     ]
-    yield one_line(f"[{kind(block)}: {', '.join(filter(None, told))}]", HEAD)
+    yield one_line(f"[{kind(block)}: {', '.join(filter(None, facts))}]", HEAD)
     if source.get("type") == "text" and isinstance(data, str):
         yield data
 
 
 def _json(value: Json) -> Iterator[str]:
-    """JSON to be read: an object by its keys, a longer text as it is."""
+    """Yield JSON for reading: an object by its keys, longer texts as they are."""
     if not isinstance(value, dict):
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
         yield text

@@ -1,4 +1,4 @@
-"""The tool as a model is told of it, and what it asks for."""
+"""Define the tool for a model, and read what a call asks for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = 1_000
 """The most characters of a search or a name."""
 
 NUMBER = 10**15
-"""No place can be larger; what a model writes beyond that is a slip."""
+"""No place can be larger; a larger number is a model's mistake."""
 
 TOOL: dict[str, Any] = {
     "name": NAME,
@@ -59,7 +59,7 @@ TOOL: dict[str, Any] = {
 
 _PROPERTIES: dict[str, Any] = TOOL["input_schema"]["properties"]
 _AROUND = "`'\"<>[](){},;. \t\r\n"
-"""What stands around a handle in a text and is no part of it."""
+"""Characters around a handle in a text that are not part of it."""
 
 _RANGE = re.compile(r"([0-9]{1,18})\s*(?:-|–|\.\.)\s*([0-9]{1,18})")
 
@@ -67,18 +67,18 @@ _RANGE = re.compile(r"([0-9]{1,18})\s*(?:-|–|\.\.)\s*([0-9]{1,18})")
 class Mistake(ValueError):
     """What was asked for cannot be answered; the message says what to ask instead.
 
-    It never leaves this package: an answer says it.
+    It never leaves this package: it becomes an answer.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a call asks for: a search, or something to show, or neither: what is out of sight.
+    """What a call asks for: a search, something to show, or neither, to list what is out of sight.
 
     Attributes:
         search: Words to look for.
         show: A name of something, as it was given.
-        start: Where to go on: a character of a text, a version of a list, a position of a search.
+        start: Where to continue: a character of a text, a version in a list, or a position.
         out_of_sight: Whether a search leaves out what the model sees.
     """
 
@@ -89,10 +89,10 @@ class Asked:
 
     @classmethod
     def read(cls, arguments: object) -> Asked:
-        """The arguments of a call; those that are null count as absent.
+        """Read the arguments of a call; null counts as absent.
 
         Raises:
-            Mistake: They are none that the tool takes.
+            Mistake: The tool does not take them.
         """
         if not isinstance(arguments, Mapping):
             raise Mistake('the arguments must be an object, such as {"show": "12"}.')
@@ -100,7 +100,7 @@ class Asked:
         unknown = [key for key in given if key not in _PROPERTIES]
         if unknown:
             raise Mistake(
-                f"there is no argument {unknown[0]!r:.80}; there are {', '.join(_PROPERTIES)}."
+                f"unknown argument {unknown[0]!r:.80}; choose from {', '.join(_PROPERTIES)}."
             )
         if "search" in given and "show" in given:
             raise Mistake("give search or show, not both.")
@@ -110,7 +110,7 @@ class Asked:
         return cls(_words(given, "search"), _words(given, "show"), _start(given), out_of_sight)
 
     def json(self) -> dict[str, Any]:
-        """As arguments of a call."""
+        """Return it as the arguments of a call."""
         said = {"search": self.search, "show": self.show, "from": self.start or None}
         return {
             **{key: value for key, value in said.items() if value is not None},
@@ -123,10 +123,10 @@ class Named:
     """What ``show`` names.
 
     Attributes:
-        session: The session that a handle names; None where there is none.
+        session: The session that a handle names; None without a handle.
         version: The version, or a name of one.
-        last: Of a range, its last version.
-        block: Which block, from 1.
+        last: The last version of a range; None for a single version.
+        block: The number of the block, from 1; None for the whole event.
     """
 
     session: str | None
@@ -136,31 +136,31 @@ class Named:
 
     @classmethod
     def read(cls, text: str) -> Named:
-        """What a text names: a handle, a version, a range, a name of a version.
+        """Read what a text names: a handle, a version, a range, a name of a version.
 
         Raises:
-            Mistake: Nothing.
+            Mistake: It names nothing.
         """
         bare = text.strip(_AROUND)
         handle = Handle.parse(bare)
         if handle is not None:
-            return _named(handle.session, str(handle.version).strip(), handle.block)
+            return _name(handle.session, str(handle.version).strip(), handle.block)
         version, _, block = bare.partition("#")
         if block and not re.fullmatch("[1-9][0-9]{,17}", block):
-            raise Mistake(f"{text!r:.200} names no block: blocks are 12#1, 12#2 and so on.")
+            raise Mistake(f"{text!r:.200} does not name a block: blocks are 12#1, 12#2 and so on.")
         if not version.strip():
             raise Mistake(f"{text!r:.200} names nothing. Name a version (12) or a range (4-480).")
-        return _named(None, version.strip(), int(block) if block else None)
+        return _name(None, version.strip(), int(block) if block else None)
 
 
-def _named(session: str | None, version: str, block: int | None) -> Named:
+def _name(session: str | None, version: str, block: int | None) -> Named:
     found = _RANGE.fullmatch(version)
     if found is None:
         number = re.fullmatch("[0-9]{1,18}", version)
         return Named(session, int(version) if number else version, None, block)
     first, last = int(found[1]), int(found[2])
     if last < first:
-        raise Mistake(f"the range {first}-{last} is upside down: name {last}-{first}.")
+        raise Mistake(f"the range {first}-{last} is reversed: name {last}-{first}.")
     return Named(session, first, last)
 
 
@@ -171,7 +171,7 @@ def _words(given: Mapping[str, Any], key: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip():
-        raise Mistake(f"{key} is a text with something in it, not {value!r:.80}.")
+        raise Mistake(f"{key} must be a text that is not empty, not {value!r:.80}.")
     if len(value) > WORDS:
         raise Mistake(f"{key} has {len(value):,} characters, {WORDS:,} are allowed. Name less.")
     return value
@@ -182,5 +182,5 @@ def _start(given: Mapping[str, Any]) -> int:
     if isinstance(value, str) and re.fullmatch("[0-9]{1,15}", value):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < NUMBER:
-        raise Mistake(f"from is the number that the answer before named, not {value!r:.80}.")
+        raise Mistake(f"from must be the number that the previous answer named, not {value!r:.80}.")
     return value

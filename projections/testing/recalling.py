@@ -26,7 +26,7 @@ class Recalling(Conformance):
         session.compact("claude-code")
         answer = Recall(session).answer({})
         assert not answer.is_error
-        assert "behind summary" in str(answer.content)
+        assert "replaced by summary" in str(answer.content)
 
     def test_it_searches_or_says_that_the_store_cannot(self, store: Any) -> None:
         session = work(store, 2)

@@ -1,7 +1,7 @@
 """Exchanges: one assistant message with its calls and all their results. They are never split.
 
-What belongs together is found as bonds between two events: a result hangs on its call, a later part
-of a reply on its first part. An exchange is all that hangs together.
+What belongs together is found as bonds between two events: a result with its call, a later part of
+a reply with its first part. An exchange is everything that is bound together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ANSWERS = frozenset({"tool.result", "message.user"})
 
 
 def exchanges(events: Sequence[Event]) -> list[list[int]]:
-    """The versions of each exchange of more than one event.
+    """Return the versions of each exchange of more than one event.
 
     Args:
         events: In the order of the conversation.
@@ -32,10 +32,10 @@ def exchanges(events: Sequence[Event]) -> list[list[int]]:
 
 
 def bonds(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
-    """Pairs of versions that belong together, the later one behind the earlier one.
+    """Yield pairs of versions that belong together, the earlier one first.
 
     A second call with a known id, a result without its call and a second real result belong to
-    nothing: none is rendered. Behind anything that a person said, a known message id begins another
+    nothing: none is rendered. After anything that a person said, a known message id begins another
     message.
     """
     replies: dict[str, int] = {}
@@ -49,7 +49,7 @@ def bonds(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
             for call in _calls(event):
                 callers.setdefault(call, event.version)
         elif event.type in ANSWERS:
-            answered = _answered(event)
+            answered = _answered_calls(event)
             for call in answered:
                 if call in callers and call not in settled:
                     yield callers[call], event.version
@@ -60,10 +60,10 @@ def bonds(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
 
 
 def loop_bonds(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
-    """The bonds of the newest tool loop: what does not begin with thinking hangs on what does.
+    """Yield the bonds of the newest tool loop: replies without thinking are bound to it.
 
-    Within a tool loop the API wants the thinking that opened it. Once a person speaks again the
-    loop is over, and its thinking may go.
+    Within a tool loop the API requires the thinking that opened it. Once a person speaks again the
+    loop is over, and its thinking may be left out.
     """
     thought, before = False, None
     for event in events[_newest_turn(events) :]:
@@ -76,7 +76,7 @@ def loop_bonds(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
 
 
 def late_results(events: Iterable[Event]) -> Iterator[int]:
-    """The versions of real results whose calls had been closed as interrupted."""
+    """Yield the versions of real results whose calls had been closed as interrupted."""
     closed: set[Json] = set()
     for event in events:
         if event.type == "tool.result":
@@ -93,9 +93,9 @@ def _first_part(event: Event, replies: dict[str, int]) -> int:
 
 
 def _newest_turn(events: Sequence[Event]) -> int:
-    """How many events stand before what follows the newest turn of a person."""
+    """Return how many events there are up to the newest message of a person, inclusive."""
     for at in range(len(events), 0, -1):
-        if events[at - 1].type == "message.user" and not _answered(events[at - 1]):
+        if events[at - 1].type == "message.user" and not _answered_calls(events[at - 1]):
             return at
     return 0
 
@@ -106,13 +106,13 @@ def _begins_with_thinking(event: Event) -> bool:
 
 
 def _calls(event: Event) -> list[str]:
-    """The ids of the calls that an assistant message makes."""
+    """Return the ids of the calls that an assistant message makes."""
     called = [block["id"] for block in _blocks(event) if kind(block) == CALL and "id" in block]
     return [call for call in called if isinstance(call, str)]
 
 
-def _answered(event: Event) -> list[str]:
-    """The ids of the calls that an event answers."""
+def _answered_calls(event: Event) -> list[str]:
+    """Return the ids of the calls that an event answers."""
     results = [event.data] if event.type == "tool.result" else _results(event)
     answered = (result.get("tool_use_id") for result in results)
     return [call for call in answered if isinstance(call, str)]
@@ -123,6 +123,6 @@ def _results(event: Event) -> list[Json]:
 
 
 def _blocks(event: Event) -> list[Json]:
-    """The content blocks of an event; none where its content is a text."""
+    """Return the content blocks of an event; none if its content is a text."""
     content = event.data.get("content")
     return content if isinstance(content, list) else []

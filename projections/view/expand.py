@@ -23,11 +23,11 @@ Entry = dict[str, Any]
 
 
 def expansion(view: View, version: int, *, whole: bool = False) -> list[Entry]:
-    """The entries of an edit that undoes the one which shows an event.
+    """Return the entries of an edit that undoes the one which shows an event.
 
-    All that it shows in the same way comes back: a summary's whole range, each range of an entry.
-    An entry that brings an earlier edit back names it under ``from``, so that expanding again goes
-    one further down.
+    Everything that it shows in the same way comes back: a summary's whole range, each range of an
+    entry. An entry that brings an earlier edit back names it under ``from``, so that expanding
+    again undoes that one.
 
     Args:
         whole: Bring back the event as it happened, not what the edit before made of it.
@@ -39,7 +39,7 @@ def expansion(view: View, version: int, *, whole: bool = False) -> list[Entry]:
     if version not in view.layout.lineage:
         raise InvalidView(
             f"version {version} is not on the lineage of version {view.version}: there is nothing"
-            " to expand. Rewind to it, or show it by itself."
+            " to expand. Rewind to it, or show the event itself."
         )
     if top is None or isinstance(view.shown(top), Whole):
         raise InvalidView(f"version {version} is shown whole: there is nothing to expand.")
@@ -50,7 +50,7 @@ def expansion(view: View, version: int, *, whole: bool = False) -> list[Entry]:
 
 
 def _shown_alike(view: View, top: Stroke) -> list[Range]:
-    """The ranges on the lineage that the same edit shows in the same way, in one entry or more."""
+    """Return the ranges on the lineage that the same edit shows in the same way."""
     shown = view.shown(top)
     return [
         part
@@ -61,12 +61,12 @@ def _shown_alike(view: View, top: Stroke) -> list[Range]:
 
 
 def _stands_in(shown: Shown) -> bool:
-    """Whether it is shown once, for all ranges of an edit that show it."""
+    """Tell if it is shown once for all ranges of an edit that show it."""
     return isinstance(shown, Summary | Marker)
 
 
 def _origin(view: View, stroke: Stroke) -> int:
-    """The edit that first showed it so: an expansion brings an earlier one's back."""
+    """Return the edit that first showed it so: an expansion brings an earlier one back."""
     return int(view.event(stroke.edit).data["edits"][stroke.entry].get("from", stroke.edit))
 
 

@@ -2,11 +2,11 @@
 
 No message is touched. Five types of events need more than a counter: ``head.moved`` bends the
 lineage, ``view.edited`` paints it, and ``system.set``, ``tools.set`` and ``state.set`` are
-settings, of which the newest on the lineage counts. The fold keeps their numbers; texts stay in
-the events.
+settings, of which the newest on the lineage is in force. The fold keeps their numbers; texts stay
+in the events.
 
-The newest layout is kept and carried on: an edit is painted over it, a move makes it stale. What is
-older is only unpacked when somebody asks for it, so that a resumed fold costs what the view costs.
+The newest layout is kept up to date: an edit is painted over it, a move makes it stale. What is
+older is only unpacked when it is needed, so that a resumed fold costs what the view costs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from foldlog.projections.view.lineage import Lineage, Move, Moves, Range, is_ver
 from foldlog.projections.view.pieces import Stroke, Summary, paint, shown_from_json
 
 CONTROL = frozenset({"head.moved", "view.edited", "system.set", "tools.set", "state.set"})
-"""The types of events that a fold needs to see; of all others it needs the version alone."""
+"""The types of events that a fold needs to see; of all others it needs only the version."""
 
 FORMAT = 1
-"""Of a dump. A dump of another format is no use: fold again from the log."""
+"""The format of a dump. A dump of another format is not used: the log is folded again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Layout:
 
     Attributes:
         version: The view is of ``L(version)``.
-        head: The tip of the lineage, moves that end it not counted.
+        head: The tip of the lineage, not counting moves that end it.
         lineage: ``L(version)``.
-        painted: What shows of the edits on the lineage: disjoint, ascending; the rest is whole.
-        settings: The version that counts of ``system``, ``tools`` and each ``state:KEY``.
+        painted: What is visible of the edits on the lineage, ascending; the rest is whole.
+        settings: The version in force of ``system``, ``tools`` and each ``state:KEY``.
     """
 
     version: int
@@ -51,7 +51,7 @@ class Layout:
 
 @dataclass(slots=True)
 class _History:
-    """What edits and settings there ever were, on any lineage, in version order.
+    """All edits and settings, on any lineage, in version order.
 
     An edit that cannot be folded is kept as the reason: only a lineage that holds it has no view.
     """
@@ -60,7 +60,7 @@ class _History:
     settings: dict[str, list[int]] = field(default_factory=dict)
 
     def strokes(self, lineage: Lineage, after: int = 0) -> list[Stroke]:
-        """The strokes of all edits that count, oldest first."""
+        """Return the strokes of all edits on a lineage, oldest first."""
         found: list[Stroke] = []
         later = takewhile(lambda edit: edit > after, reversed(self.edits))
         for edit in reversed(list(later)):
@@ -72,12 +72,12 @@ class _History:
         return found
 
     def newest(self, lineage: Lineage) -> dict[str, int]:
-        """The version that counts of each setting."""
+        """Return the version in force of each setting."""
         found = ((name, lineage.newest(versions)) for name, versions in self.settings.items())
         return {name: version for name, version in found if version is not None}
 
     def between(self, after: int, until: int) -> dict[str, int]:
-        """The last version of each setting behind one version, up to another."""
+        """Return the last version of each setting after one version, up to another."""
         last = {
             name: versions[at - 1]
             for name, versions in self.settings.items()
@@ -86,7 +86,7 @@ class _History:
         return {name: version for name, version in last.items() if version > after}
 
     def before(self, later: _History) -> _History:
-        """This history, and a later one behind it."""
+        """Return this history followed by a later one."""
         settings = {name: list(versions) for name, versions in self.settings.items()}
         for name, versions in later.settings.items():
             settings.setdefault(name, []).extend(versions)
@@ -97,7 +97,7 @@ class Fold:
     """All views of one session, from the events that shape them.
 
     ``add`` takes events in version order; those that are not of a ``CONTROL`` type may be left out,
-    and ``reach`` then tells how far the log goes.
+    and ``reach`` then says how far the log goes.
     """
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Fold:
         self._newest = Layout(0, 0, Lineage(()), [], {})
 
     def copy(self) -> Fold:
-        """A fold that can go another way: what is added to one is not seen by the other."""
+        """Return a copy: what is added to one of the two is not seen by the other."""
         other = Fold()
         other.version, other.moves = self.version, Moves(self.moves)
         other._history, other._packed = _History().before(self._history), self._packed
@@ -116,55 +116,57 @@ class Fold:
         return other
 
     def reach(self, version: int) -> None:
-        """The log goes as far as this version, and what was not added is no control event."""
+        """Note that the log reaches a version; what was not added is not a control event."""
         self.version = max(self.version, version)
 
     def add(self, event: Event) -> None:
-        """Take up the next event.
+        """Add the next event.
 
         Raises:
-            ValueError: It is not behind those that were added.
+            ValueError: Its version is not higher than those that were added.
         """
         if event.version <= self.version:
-            raise ValueError(f"version {event.version} comes after {self.version}: fold in order")
+            raise ValueError(
+                f"version {event.version} was added after {self.version}; add events in order"
+            )
         take = _TAKERS.get(event.type)
         if take:
             take(self, event)
         self.version = event.version
 
     def layout(self, until: int | None = None) -> Layout:
-        """What the view at a version is made of; without one, at the newest.
+        """Return what the view at a version is made of; at the newest by default.
 
         Raises:
             InvalidView: A move or an edit on its lineage cannot be folded; the error names it.
         """
         version = self.version if until is None else min(until, self.version)
         if version < self._newest.version or self.moves.latest > self._newest.version:
-            layout = self._derived(version)
+            layout = self._derive(version)
         else:
-            layout = self._carried_on(version)
+            layout = self._extend_newest(version)
         if version == self.version:
             self._newest = layout
         return layout
 
     def strokes(self, layout: Layout) -> list[Stroke]:
-        """The entries of all edits that count in a layout, the oldest first."""
-        return self._unpacked().strokes(layout.lineage)
+        """Return the entries of all edits that count in a layout, the oldest first."""
+        return self._unpack().strokes(layout.lineage)
 
     def setting_at(self, name: str, version: int) -> int | None:
-        """The version that counts of a setting, seen from ``L(version)``."""
+        """Return the version in force of a setting, as of ``L(version)``."""
         if version == self._newest.version:
             return self._newest.settings.get(name)
-        versions = self._unpacked().settings.get(name)
+        versions = self._unpack().settings.get(name)
         return self.moves.lineage(version).newest(versions) if versions else None
 
     def dump(self) -> dict[str, Any]:
-        """The fold as JSON: the newest layout ready for use, the history packed in one text.
+        """Return the fold as JSON: the newest layout ready for use, the history packed in one text.
 
         Raises:
             InvalidView: There is no view at the newest version; the error names what is wrong.
         """
-        layout, history = self.layout(), self._unpacked()
+        layout, history = self.layout(), self._unpack()
         return {
             "format": FORMAT,
             "version": layout.version,
@@ -177,7 +179,7 @@ class Fold:
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Fold | None:
-        """The fold of a dump; None when the dump is of another format."""
+        """Return the fold of a dump; None if the dump has another format."""
         if state.get("format") != FORMAT:
             return None
         fold = cls()
@@ -193,14 +195,14 @@ class Fold:
         fold._newest = Layout(fold.version, head, lineage, painted, dict(state["settings"]))
         return fold
 
-    def _derived(self, version: int) -> Layout:
-        """A layout from the whole history: painted once, after all its edits are known."""
-        history, lineage = self._unpacked(), self.moves.lineage(version)
+    def _derive(self, version: int) -> Layout:
+        """Return a layout from the whole history: painted once, when all its edits are known."""
+        history, lineage = self._unpack(), self.moves.lineage(version)
         painted = paint(history.strokes(lineage))
         return Layout(version, self.moves.head(lineage), lineage, painted, history.newest(lineage))
 
-    def _carried_on(self, version: int) -> Layout:
-        """The newest layout and what came since, when nothing moved."""
+    def _extend_newest(self, version: int) -> Layout:
+        """Return the newest layout with what was added since, if nothing moved."""
         since = self._newest
         if version == since.version:
             return since
@@ -210,7 +212,7 @@ class Fold:
         settings = since.settings | self._history.between(since.version, version)
         return Layout(version, self.moves.head(lineage), lineage, painted, settings)
 
-    def _unpacked(self) -> _History:
+    def _unpack(self) -> _History:
         if self._packed is not None:
             edits, settings = json.loads(self._packed)
             older = _History(
@@ -230,7 +232,7 @@ class Fold:
         self._history.settings.setdefault(name, []).append(event.version)
 
     def _ranges(self, event: Event) -> tuple[Range, ...] | str:
-        """The ranges of an edit's entries; or why they cannot be folded."""
+        """Return the ranges of an edit's entries; or why they cannot be folded."""
         edits = event.data.get("edits")
         if not isinstance(edits, list):
             return f"its edits are {edits!r}, not a list"
@@ -239,15 +241,14 @@ class Fold:
         return problem or tuple((entry["first"], entry["last"]) for entry in edits)
 
     def problem(self, version: int, entry: Any) -> str | None:
-        """Why an entry of an edit cannot be folded, were the edit recorded as that version."""
-        tip = version - 1
+        """Return why an entry cannot be folded if its edit were recorded as that version."""
         try:
             shown = shown_from_json(entry)
             first, last = entry["first"], entry["last"]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return f"the entry {entry!r} is none: {error}"
+            return f"the entry {entry!r} is not valid: {error}"
         if not (is_version(first) and is_version(last)):
-            return f"the range {first!r} to {last!r} is none: its ends are no versions"
+            return f"the range {first!r} to {last!r} is not valid: its ends are not versions"
         if not 0 < first <= last < version:
             return (
                 f"the range {first} to {last} is outside the lineage, which ends at {version - 1}"
@@ -261,7 +262,7 @@ class Fold:
 
 
 def bad_edit(version: int, problem: str) -> InvalidView:
-    """The error for an edit in the log that cannot be folded; it names the edit's version."""
+    """Return the error for an edit in the log that cannot be folded; it names its version."""
     return InvalidView(
         f"version {version} (view.edited) cannot be folded: {problem}."
         f" Views up to {version - 1} are sound; a rewind to {version - 1} leaves the edit behind.",

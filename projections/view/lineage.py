@@ -2,7 +2,7 @@
 
 The log is a line, the conversation a path through it. ``L(0) = []``, ``L(v) = L(v-1) + [v]``, and
 where event ``v`` is ``head.moved {to, path?}``, ``L(v) = (path, else L(to)) + [v]``. Only the moves
-are kept; a lineage is walked back from its tip when somebody asks, one step for each move on it.
+are kept; a lineage is walked back from its tip when it is needed, one step for each move on it.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Lineage:
 
     @property
     def tip(self) -> int:
-        """The last version, 0 when there is none."""
+        """The last version; 0 if there is none."""
         return self.ranges[-1][1] if self.ranges else 0
 
     def place(self, version: int) -> int | None:
-        """How many versions stand before this one; None when it is not on the lineage."""
+        """Return how many versions come before this one; None if it is not on the lineage."""
         found = bisect_right(self._sorted, (version, _BEYOND, 0)) - 1
         if found < 0:
             return None
@@ -61,7 +61,7 @@ class Lineage:
         return place + version - first if version <= last else None
 
     def before(self, version: int) -> int:
-        """The version that stands before one of the lineage; 0 before the first."""
+        """Return the version before one of the lineage; 0 before the first."""
         last = 0
         for first, end in self.ranges:
             if first <= version <= end:
@@ -70,7 +70,7 @@ class Lineage:
         return last
 
     def until(self, version: int) -> Lineage:
-        """The lineage before one of its versions."""
+        """Return the lineage up to one of its versions, which is left out."""
         found: list[Range] = []
         for first, last in self.ranges:
             if first <= version <= last:
@@ -79,17 +79,17 @@ class Lineage:
         return self
 
     def without(self, version: int) -> Lineage:
-        """The lineage less one version."""
+        """Return the lineage without one version."""
         parts = [part for a, b in self.ranges for part in _split(a, b, version)]
         return Lineage(join_ranges(parts))
 
     def newest(self, versions: Iterable[int]) -> int | None:
-        """The one of these versions that stands last on the lineage."""
+        """Return the version that comes last on the lineage; None if none of these is on it."""
         places = [(place, v) for v in versions if (place := self.place(v)) is not None]
         return max(places)[1] if places else None
 
     def within(self, first: int, last: int) -> tuple[Range, ...]:
-        """The parts of the lineage whose versions lie in a range, in the lineage's order."""
+        """Return the parts of the lineage whose versions are in a range, in the lineage's order."""
         return tuple(
             (max(first, start), min(last, end))
             for start, end in self.ranges
@@ -97,10 +97,10 @@ class Lineage:
         )
 
     def extended(self, last: int) -> Lineage:
-        """The lineage at a later version, when nothing moved in between."""
-        return (
-            Lineage(join_ranges((*self.ranges, (self.tip + 1, last)))) if last > self.tip else self
-        )
+        """Return the lineage at a later version, if nothing moved in between."""
+        if last <= self.tip:
+            return self
+        return Lineage(join_ranges((*self.ranges, (self.tip + 1, last))))
 
 
 _BEYOND = 1 << 62
@@ -110,11 +110,11 @@ class Move(NamedTuple):
     """A ``head.moved`` event: from here on the lineage is another one.
 
     Attributes:
-        version: Its own.
-        to: The version that the head is at again.
-        path: The whole lineage, where it is not that of ``to``.
-        problem: Why it leads nowhere. Only a lineage that follows it is none: a later move to a
-            version before it leaves it behind.
+        version: The version of the event.
+        to: The version that the head moved back to.
+        path: The whole lineage from here on; None if it is that of ``to``.
+        problem: Why it cannot be followed. Only lineages that contain it are affected: a later move
+            to a version before it leaves it behind.
     """
 
     version: int
@@ -124,7 +124,7 @@ class Move(NamedTuple):
 
 
 class Moves:
-    """All moves of one session, in version order; any lineage is derived from them."""
+    """All moves of one session, in version order; every lineage is derived from them."""
 
     def __init__(self, moves: Iterable[Move] = ()) -> None:
         self._moves = list(moves)
@@ -139,15 +139,15 @@ class Moves:
 
     @property
     def latest(self) -> int:
-        """The version of the newest move, 0 when there is none."""
+        """The version of the newest move; 0 if there is none."""
         return self._versions[-1] if self._versions else 0
 
     def until(self, version: int) -> list[int]:
-        """The versions of the moves up to one."""
+        """Return the versions of the moves up to a version."""
         return self._versions[: bisect_right(self._versions, version)]
 
     def add(self, version: int, data: Mapping[str, Any]) -> None:
-        """Take up a move."""
+        """Add a move."""
         self._moves.append(_read_move(version, data))
         self._versions.append(version)
 
@@ -173,13 +173,13 @@ class Moves:
         return Lineage(join_ranges(reversed(parts)))
 
     def holds(self, tip: int, version: int) -> bool:
-        """Whether ``L(tip)`` holds a version."""
+        """Tell if ``L(tip)`` holds a version."""
         return self.meets(tip, version, version)
 
     def meets(self, tip: int, first: int, last: int) -> bool:
-        """Whether ``L(tip)`` holds a version of a range; cheaper than the lineage for recent ones.
+        """Tell if ``L(tip)`` holds a version of a range; cheaper than the lineage for recent ones.
 
-        A move that leads nowhere has no past.
+        A move that cannot be followed has no past.
         """
         while first <= tip:
             move = self._before(tip)
@@ -191,7 +191,7 @@ class Moves:
         return False
 
     def left_by(self, tip: int, version: int) -> int | None:
-        """The move that left a version behind, seen from ``L(tip)``; None when it is on it."""
+        """Return the move that left a version behind, as of ``L(tip)``; None if it is on it."""
         if not 0 < version <= tip or self.holds(tip, version):
             return None
         after = bisect_right(self._versions, version)
@@ -200,7 +200,7 @@ class Moves:
         return next(move for move in moves if self.holds(move - 1, version))
 
     def head(self, lineage: Lineage) -> int:
-        """The tip of a lineage, moves that end it not counted."""
+        """Return the tip of a lineage, not counting moves that end it."""
         for first, last in reversed(lineage.ranges):
             while last >= first and last in self:
                 last -= 1
@@ -209,13 +209,13 @@ class Moves:
         return 0
 
     def _before(self, version: int) -> Move | None:
-        """The newest move at or before a version."""
+        """Return the newest move at or before a version."""
         found = bisect_right(self._versions, version)
         return self._moves[found - 1] if found else None
 
 
 def join_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """Ranges in the same order, each two that follow one another without a gap made one."""
+    """Return ranges in the same order, each two without a gap between them joined."""
     result: list[Range] = []
     for first, last in ranges:
         if result and result[-1][1] + 1 == first:
@@ -226,7 +226,7 @@ def join_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
 
 
 def _split(first: int, last: int, version: int) -> Iterator[Range]:
-    """A range less one version."""
+    """Yield a range without one version."""
     if not first <= version <= last:
         yield first, last
         return
@@ -241,7 +241,7 @@ def _read_move(version: int, data: Mapping[str, Any]) -> Move:
     path: Any = data.get("path")
     try:
         if not is_version(to) or to >= version:
-            raise ValueError(f"it moves to {to!r}, which is no version before it")
+            raise ValueError(f"it moves to {to!r}, which is not a version before it")
         return Move(version, to, None if path is None else _read_path(version, path))
     except ValueError as error:
         return Move(version, 0, problem=str(error))
@@ -251,19 +251,19 @@ def _read_path(version: int, path: Any) -> tuple[Range, ...]:
     ranges: list[Range] = []
     for part in path if isinstance(path, list) else [path]:
         if not (isinstance(part, list | tuple) and len(part) == 2 and all(map(is_version, part))):
-            raise ValueError(f"its path holds {part!r}, which is no pair of versions")
+            raise ValueError(f"its path holds {part!r}, which is not a pair of versions")
         first, last = part
         if not 0 < first <= last < version:
-            raise ValueError(f"its path leads over {first} to {last}, not before it")
+            raise ValueError(f"its path contains {first} to {last}, which is not before it")
         ranges.append((first, last))
     for (_, last), (first, _) in pairwise(sorted(ranges)):
         if first <= last:
-            raise ValueError(f"its path leads over version {first} twice")
+            raise ValueError(f"its path contains version {first} twice")
     return join_ranges(ranges)
 
 
 def is_version(value: Any) -> TypeGuard[int]:
-    """Whether a value can be a version; 0 is the beginning."""
+    """Tell if a value can be a version; 0 is the beginning."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 

@@ -17,13 +17,13 @@ from foldlog.projections.view.lineage import Lineage, Range
 
 
 class _Kind:
-    """What all ways of showing have in common: a name, and their JSON as it stands in an edit."""
+    """What all ways of showing have in common: a name, and their JSON in an edit."""
 
     __slots__ = ()
     kind: ClassVar[str]
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of an edit's entry, its range left out: ``{"shown": "cleared", "text": …}``."""
+        """Return an edit's entry without its range: ``{"shown": "cleared", "text": …}``."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {"shown": self.kind, **values}
 
@@ -37,7 +37,7 @@ class Whole(_Kind):
 
 @dataclass(frozen=True, slots=True)
 class Cleared(_Kind):
-    """A placeholder stands where the content was; role, ids and ``is_error`` stay."""
+    """A placeholder in place of the content; role, ids and ``is_error`` stay."""
 
     text: str
     kind: ClassVar[str] = "cleared"
@@ -45,7 +45,7 @@ class Cleared(_Kind):
 
 @dataclass(frozen=True, slots=True)
 class Preview(_Kind):
-    """The first ``chars`` characters of the content between two texts that lead to the rest."""
+    """The first ``chars`` characters of the content, between two texts that lead to the rest."""
 
     chars: int
     before: str
@@ -55,7 +55,7 @@ class Preview(_Kind):
 
 @dataclass(frozen=True, slots=True)
 class Marker(_Kind):
-    """One user message stands for the range."""
+    """One user message in place of the range."""
 
     text: str
     kind: ClassVar[str] = "marker"
@@ -63,7 +63,7 @@ class Marker(_Kind):
 
 @dataclass(frozen=True, slots=True)
 class Summary(_Kind):
-    """The ``summary.written`` event of that version stands for the range."""
+    """The ``summary.written`` event of that version in place of the range."""
 
     version: int
     kind: ClassVar[str] = "summary"
@@ -74,7 +74,7 @@ class Summary(_Kind):
 
 @dataclass(frozen=True, slots=True)
 class Without(_Kind):
-    """Whole, less the blocks of some types; the placeholder stands for each, None for nothing."""
+    """Whole, without the blocks of some types; the placeholder, if any, replaces each of them."""
 
     kinds: tuple[str, ...]
     placeholder: str | None
@@ -86,7 +86,7 @@ class Without(_Kind):
 
 @dataclass(frozen=True, slots=True)
 class Inputs(_Kind):
-    """Whole, the strings in its call arguments shortened to ``chars`` characters."""
+    """Whole, with the strings in its call arguments shortened to ``chars`` characters."""
 
     chars: int
     kind: ClassVar[str] = "inputs"
@@ -113,8 +113,8 @@ class Piece:
     Attributes:
         first: Its first version.
         last: Its last version; no version between the two is missing.
-        shown: How.
-        edit: The version of the ``view.edited`` event that says so; None where none does.
+        shown: How it is shown.
+        edit: The version of the ``view.edited`` event that says so; None if there is none.
     """
 
     first: int
@@ -129,9 +129,9 @@ class Piece:
 
     @property
     def stand_in(self) -> tuple[int | None, Shown] | None:
-        """What stands for the piece, and for others across gaps; it is shown once, at the first.
+        """What stands in for the piece and for others across gaps; it is shown once, at the first.
 
-        A summary is one wherever it is shown, a marker within one edit. None for other kinds.
+        A summary is the same wherever it is shown, a marker within one edit. None for other kinds.
         """
         if isinstance(self.shown, Summary):
             return None, self.shown
@@ -139,14 +139,14 @@ class Piece:
 
 
 def shown_from_json(entry: Mapping[str, Any]) -> Shown:
-    """How an edit's entry shows its range.
+    """Return how an edit's entry shows its range.
 
     Raises:
-        ValueError: The entry says nothing that can be shown; the message says what is wrong.
+        ValueError: The entry cannot be shown; the message says what is wrong.
     """
     kind = entry.get("shown")
     if not isinstance(kind, str) or kind not in _READERS:
-        raise ValueError(f"nothing is shown as {kind!r}; there are {', '.join(_READERS)}")
+        raise ValueError(f"unknown way of showing {kind!r}; choose from {', '.join(_READERS)}")
     return _READERS[kind](entry)
 
 
@@ -188,7 +188,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Shown]] = {
 
 
 class Stroke(NamedTuple):
-    """A range as one entry of one edit paints it: numbers only, the texts stay in the event."""
+    """A range as one entry of one edit paints it: numbers only; the texts stay in the event."""
 
     first: int
     last: int
@@ -197,11 +197,11 @@ class Stroke(NamedTuple):
 
 
 def paint(strokes: Iterable[Stroke]) -> list[Stroke]:
-    """What shows of strokes that are laid over one another, the oldest first.
+    """Return what is visible of strokes that are laid over one another, given oldest first.
 
-    Returns disjoint strokes in ascending order. One sweep over the versions with a heap of the
-    strokes that cover the place, the newest on top: the cost grows with the number of strokes, not
-    with what they cover.
+    The result is disjoint and ascending. One sweep over the versions keeps a heap of the strokes
+    that cover the place, the newest on top: the cost grows with the number of strokes, not with
+    what they cover.
     """
     waiting = sorted(
         ((stroke.first, -age, stroke) for age, stroke in enumerate(strokes)), reverse=True
@@ -226,7 +226,7 @@ def paint(strokes: Iterable[Stroke]) -> list[Stroke]:
 
 
 def _put(seen: list[Stroke], top: Stroke, first: int, last: int) -> None:
-    """Add what shows of a stroke; where it goes on behind a stretch of itself, the two are one."""
+    """Add the visible part of a stroke; join it to a part of itself right before it."""
     first_, last_, edit, entry = top
     if seen and seen[-1][1:] == (first - 1, edit, entry):
         first = seen.pop().first
@@ -234,7 +234,7 @@ def _put(seen: list[Stroke], top: Stroke, first: int, last: int) -> None:
 
 
 def strokes_on(lineage: Lineage, painted: list[Stroke]) -> Iterator[tuple[Range, Stroke | None]]:
-    """The lineage in its order, cut where the paint changes; None where nothing was painted."""
+    """Yield the lineage in its order, cut where the paint changes; None if nothing was painted."""
     for first, last in lineage.ranges:
         at = bisect_left(painted, first, key=lambda stroke: stroke.last)
         while first <= last:
@@ -252,7 +252,7 @@ def strokes_on(lineage: Lineage, painted: list[Stroke]) -> Iterator[tuple[Range,
 def pieces_of(
     lineage: Lineage, painted: list[Stroke], shown: Callable[[Stroke], Shown]
 ) -> tuple[Piece, ...]:
-    """The pieces of a view: together they are the lineage, each version once, in its order."""
+    """Return the pieces of a view: together they are the lineage, each version once, in order."""
     pieces: list[Piece] = []
     for (first, last), stroke in strokes_on(lineage, painted):
         piece = (
@@ -267,7 +267,7 @@ def pieces_of(
 
 
 def _one(before: Piece, after: Piece) -> bool:
-    """Whether two pieces in a row are one: nothing is missing between them and they show alike."""
+    """Tell if two pieces in a row are one: without a gap, and shown alike."""
     return (
         before.last + 1 == after.first and before.edit == after.edit and before.shown == after.shown
     )

@@ -1,4 +1,4 @@
-"""Where a rewind leads, when it leads further than to a version."""
+"""Find where a rewind leads if that is not just a version."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ SPOKEN = ("message.user", "message.assistant")
 def compacted_path(
     view: View, to: int, *, only_past: bool = False, past: Lineage | None = None
 ) -> list[list[int]]:
-    """The path of a rewind that keeps the conversation compacted.
+    """Return the path of a rewind that keeps the conversation compacted.
 
-    It is the lineage of the version, and behind it the edits made since that cover some of it, with
-    the summaries they show. Such a summary may tell of what the rewind leaves behind.
+    It is the lineage of the version, followed by the edits made since that cover some of it, with
+    the summaries that they show. Such a summary may mention what the rewind leaves behind.
 
     Args:
         view: The view at the session's last version.
-        to: The version that the head is at again.
-        only_past: Without edits that show a summary or a marker of anything that is left behind.
+        to: The version that the head moves back to.
+        only_past: Leave out edits that show a summary or a marker of anything left behind.
         past: The lineage to return to, where it is not that of the version.
     """
     if past is None:
@@ -31,7 +31,7 @@ def compacted_path(
 
 
 def _edits_since(view: View, past: Lineage, only_past: bool) -> set[int]:
-    """The edits that cover some of the past and are not of it; and their summaries."""
+    """Return the edits since that cover some of the past, and their summaries."""
     strokes = view.strokes()
     edits = {s.edit for s in strokes if s.edit not in past and past.within(s.first, s.last)}
     if only_past:
@@ -42,7 +42,7 @@ def _edits_since(view: View, past: Lineage, only_past: bool) -> set[int]:
 
 
 def _tells_of_more(view: View, stroke: Stroke, past: Lineage) -> bool:
-    """Whether an entry stands for something said that is not of the past."""
+    """Tell if an entry stands for something that was said after the past."""
     if not isinstance(view.shown(stroke), Summary | Marker):
         return False
     covered = Lineage(view.layout.lineage.within(stroke.first, stroke.last))
@@ -50,7 +50,7 @@ def _tells_of_more(view: View, stroke: Stroke, past: Lineage) -> bool:
 
 
 def first_turn(view: View) -> int:
-    """The last version before anybody spoke: the settings made there are kept, nothing else."""
+    """Return the last version before anybody spoke: only the settings made until then are kept."""
     before = 0
     for version in view.layout.lineage:
         if view.event(version).type in SPOKEN:

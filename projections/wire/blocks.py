@@ -1,7 +1,7 @@
 """Content blocks of the Messages API: the few facts about them that showing and rendering need.
 
-Blocks are wire JSON and are never changed here: whoever shows one differently makes a new one. A
-block of a type that is not named below is carried through as it is.
+Blocks are wire JSON and are never changed: to show one differently, make a new one. Blocks of types
+that are not named below are passed through as they are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from foldlog.eventstore.events import Json
 
 Content: TypeAlias = str | list[Json]
-"""What the ``content`` of a message or of a result can be: a text, or a list of blocks."""
+"""The ``content`` of a message or of a result: a text, or a list of blocks."""
 
 CALL = "tool_use"
 RESULT = "tool_result"
@@ -24,35 +24,35 @@ _OF_REPLIES = CALLS | THINKING | {"compaction", "fallback"}
 
 
 def kind(block: Json) -> str:
-    """The type of a block; an empty text for what is no block."""
+    """Return the type of a block; an empty text if it is not a block."""
     found = block.get("type") if isinstance(block, dict) else None
     return found if isinstance(found, str) else ""
 
 
 def text(words: str) -> Json:
-    """A text block."""
+    """Return a text block."""
     return {"type": "text", "text": words}
 
 
 def objects(value: Json) -> list[Json]:
-    """The objects of a list; what is no list holds none."""
+    """Return the objects of a list; none if the value is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def content_of(value: Json) -> Content:
-    """The content that an event's data holds: anything that is no content counts as empty."""
+    """Return the content that an event's data holds; empty if the value is not content."""
     return value if isinstance(value, str | list) else []
 
 
 def blocks(content: Content) -> list[Json]:
-    """Content as a list of blocks; an empty text has none."""
+    """Return content as a list of blocks; an empty text has none."""
     if isinstance(content, str):
         return [text(content)] if content else []
     return content
 
 
 def is_blank(block: Json) -> bool:
-    """Whether it is a text block without text, or with white space only."""
+    """Tell if it is a text block without text, or with white space only."""
     if kind(block) != "text":
         return False
     words = block.get("text")
@@ -60,28 +60,28 @@ def is_blank(block: Json) -> bool:
 
 
 def is_server_result(type: str) -> bool:
-    """Whether blocks of that type are results of server tools, which stand in replies."""
+    """Tell if blocks of a type are results of server tools, which are part of replies."""
     return type.endswith("_" + RESULT) and type != RESULT
 
 
 def only_in_replies(type: str) -> bool:
-    """Whether only an assistant message may hold blocks of that type."""
+    """Tell if only an assistant message may hold blocks of a type."""
     return type in _OF_REPLIES or is_server_result(type)
 
 
 def is_compaction(block: Json) -> bool:
-    """Whether it is a compaction that took place; one without content is a no-op to the API."""
+    """Tell if it is a compaction that took place; one without content is a no-op to the API."""
     return kind(block) == "compaction" and bool(block.get("content"))
 
 
 def call_id(block: Json) -> str | None:
-    """The id of a call, or the id that a result answers; None where there is none."""
+    """Return the id of a call, or the id of the call that a result answers; None without one."""
     found = block.get("id" if kind(block) in CALLS else "tool_use_id")
     return found if isinstance(found, str) else None
 
 
 def plain_text(content: Content) -> str:
-    """The text of content; an image or a document is named in its place."""
+    """Return the text of content, with the names of images and documents in their places."""
     return content if isinstance(content, str) else "\n".join(_texts(content))
 
 

@@ -1,4 +1,4 @@
-"""The content that events hold, whatever their type calls it, and its numbered blocks."""
+"""The content of events, whatever field holds it, and its numbered blocks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CONTENT = {
     "system.set": "system",
     "summary.written": "text",
 }
-"""The types of events that hold content, and under which name."""
+"""The types of events that have content, and the field that holds it."""
 
 
 def content(event: Event) -> Content | None:
-    """The content of an event; None for one that has none."""
+    """Return the content of an event; None if it has none."""
     name = CONTENT.get(event.type)
     value = event.data.get(name) if name else None
     if value is None and event.type == "summary.written":
@@ -28,7 +28,7 @@ def content(event: Event) -> Content | None:
 
 
 def block_of(event: Event, number: int) -> Json:
-    """A block of an event's content, counted from 1; a text that is no list is its first block.
+    """Return a block of an event's content by its number, from 1; a plain text is block 1.
 
     Raises:
         VersionNotFound: There is no such block.

@@ -1,4 +1,4 @@
-"""Images and documents: their size, read from the first bytes, without decoding them."""
+"""Read the size of images and documents from their first bytes, without decoding them."""
 
 from __future__ import annotations
 
@@ -11,46 +11,47 @@ from collections.abc import Callable, Iterator, Mapping
 from foldlog.eventstore.events import Json
 
 HEADER_CHARS = 4 * 24_576
-"""Base64 characters that are decoded to find the size of an image. A JPEG may hold more than that
-of metadata before it: one whose size is not found there is decoded whole."""
+"""How many base64 characters are decoded to find the size of an image. A JPEG may have more
+metadata than that before it: if its size is not found there, all of it is decoded."""
 
 BYTES_A_PAGE = 50_000
-"""Bytes a page of a PDF whose page objects are compressed. Chosen: scans have more, text less."""
+"""Assumed bytes for each page of a PDF whose page objects are compressed. Scans have more, text
+less."""
 
 IMAGE_TYPES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF8": "image/gif",
 }
-"""What images begin with, of the kinds that the Messages API takes; WebP is the fourth."""
+"""The first bytes of the kinds of images that the Messages API takes; WebP is the fourth."""
 
 TYPE_CHARS = 64
-"""Base64 characters that are decoded to find the kind of an image."""
+"""How many base64 characters are decoded to find the kind of an image."""
 
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _COUNT = re.compile(rb"/Count\s+(\d+)")
 
 
 def image_size(block: Mapping[str, Json]) -> tuple[int, int] | None:
-    """Width and height of an image block in pixels; None where they cannot be read from it.
+    """Return width and height of an image block in pixels; None if they cannot be read.
 
-    Reads PNG, JPEG, GIF and WebP whatever the block says it holds.
+    PNG, JPEG, GIF and WebP are read, whatever type the block names.
     """
     data = _base64(block)
-    size = _size(_decoded(data[:HEADER_CHARS]))
-    return size if size or len(data) <= HEADER_CHARS else _size(_decoded(data))
+    size = _size(_decode(data[:HEADER_CHARS]))
+    return size if size or len(data) <= HEADER_CHARS else _size(_decode(data))
 
 
 def image_type(content: bytes) -> str | None:
-    """The media type of an image that begins so; None for none that the API takes."""
+    """Return the media type of an image by its first bytes; None if the API does not take it."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((t for magic, t in IMAGE_TYPES.items() if content.startswith(magic)), None)
 
 
 def image_type_of(block: Mapping[str, Json]) -> str | None:
-    """The media type of an image block, whatever the block says it is."""
-    return image_type(_decoded(_base64(block)[:TYPE_CHARS]))
+    """Return the media type of an image block by its content, whatever type the block names."""
+    return image_type(_decode(_base64(block)[:TYPE_CHARS]))
 
 
 def pdf_pages(block: Mapping[str, Json]) -> int:
@@ -60,7 +61,7 @@ def pdf_pages(block: Mapping[str, Json]) -> int:
         return 1
     if source["type"] != "base64":
         return 0
-    content = _decoded(_base64(block))
+    content = _decode(_base64(block))
     counted = max(map(int, _COUNT.findall(content)), default=0)
     pages = max(counted, len(_PAGE.findall(content)))
     return pages or 1 + len(content) // BYTES_A_PAGE
@@ -78,7 +79,7 @@ def _base64(block: Mapping[str, Json]) -> str:
     return data if held and isinstance(data, str) else ""
 
 
-def _decoded(data: str) -> bytes:
+def _decode(data: str) -> bytes:
     try:
         return b64decode(data[: len(data) // 4 * 4])
     except (Error, ValueError):
@@ -127,7 +128,7 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
 
 
 def _segments(head: bytes) -> Iterator[tuple[int, int]]:
-    """The marker and the place of each segment of a JPEG, up to its picture data."""
+    """Yield the marker and the place of each segment of a JPEG, up to its picture data."""
     at = 2
     while at + 4 <= len(head) and head[at] == 0xFF and head[at + 1] != 0xDA:
         if head[at + 1] == 0xFF:

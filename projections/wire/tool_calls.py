@@ -1,7 +1,7 @@
-"""What an agent did, told from the log: files read and changed, commands run, calls that failed.
+"""Find out what an agent did: files read and changed, commands run, calls that failed.
 
-Tools are known by the names that harnesses give them. What a call did is read from its arguments;
-whether it worked, from its result.
+Tools are recognised by the names that harnesses give them. What a call did follows from its
+arguments, whether it worked from its result.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ PATHS = _names(
 """The arguments that name a file, the likeliest first."""
 
 FILES = 60
-"""The most files that are listed. Chosen: a list of these takes about 1,000 tokens."""
+"""The most files that are listed: such a list takes about 1,000 tokens."""
 
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool and what came of it.
+    """A call of a tool and its result.
 
     Attributes:
         id: Its id.
-        version: The message that made it.
-        name: The tool.
+        version: The version of the message that made it.
+        name: The name of the tool.
         input: Its arguments.
-        result: The content of its result; None where there is none.
-        answered: The version of the result.
-        failed: Whether the result says so.
+        result: The content of its result; None without one.
+        answered: The version of the result; None without one.
+        failed: Whether the result is an error.
     """
 
     id: str
@@ -76,7 +76,7 @@ class Call:
 
     @property
     def command(self) -> str | None:
-        """The command that it ran in a shell; None where it ran none."""
+        """The command that it ran in a shell; None if it ran none."""
         if self.name.lower() not in SHELLS:
             return None
         given = self.input.get("command", self.input.get("cmd"))
@@ -93,14 +93,14 @@ class Touch(NamedTuple):
 
 
 class Calls:
-    """The calls that events make, told as their results come. Nothing that was told is kept."""
+    """Collects the calls that events make, and returns them when their results come."""
 
     def __init__(self) -> None:
         self._made: dict[str, Call] = {}
         self._open: dict[str, None] = {}
 
     def add(self, event: Event) -> Iterator[Call]:
-        """The calls that an event answers; a second result of one tells it again."""
+        """Yield the calls that an event answers; a second result yields its call again."""
         if event.type == "message.assistant":
             for block in _blocks(event, CALL):
                 call, given = str(block.get("id")), block.get("input")
@@ -111,23 +111,23 @@ class Calls:
             made = self._made.get(str(result.get("tool_use_id")))
             if made is not None:
                 self._open.pop(made.id, None)
-                yield _answered(made, event.version, result)
+                yield _with_result(made, event.version, result)
 
     def open(self) -> Iterator[Call]:
-        """The calls that were not answered."""
+        """Yield the calls that were not answered."""
         return (self._made[call] for call in self._open)
 
 
 def calls(events: Iterable[Event]) -> Iterator[Call]:
-    """The calls that events make, each when its result comes, those without one at the end."""
+    """Yield the calls of events, each when its result comes, those without one at the end."""
     made = Calls()
     for event in events:
         yield from made.add(event)
     yield from made.open()
 
 
-def touched(call: Call) -> tuple[Touch, ...]:
-    """The files that a call read or changed, as its arguments tell."""
+def touched_files(call: Call) -> tuple[Touch, ...]:
+    """Return the files that a call read or changed, according to its arguments."""
     how = _how(call)
     patched = _PATCHED.findall(str(call.input.get("input", call.input.get("patch", ""))))
     if how == "edited" and patched:
@@ -140,13 +140,13 @@ def touched(call: Call) -> tuple[Touch, ...]:
 
 
 def touch(known: dict[str, set[How]], call: Call) -> None:
-    """Add to what is known of files what a call did to them; the last ones touched go last."""
-    for path, how in touched(call) if not call.failed else ():
+    """Add what a call did to files to what is known of them; the files it touched go last."""
+    for path, how in touched_files(call) if not call.failed else ():
         known[path] = known.pop(path, set()) | {how}
 
 
 def files(made: Iterable[Call]) -> dict[str, set[How]]:
-    """What was done to each file by calls that did not fail, the file touched last at the end."""
+    """Return what calls that did not fail did to each file; the file touched last comes last."""
     found: dict[str, set[How]] = {}
     for call in made:
         touch(found, call)
@@ -154,7 +154,7 @@ def files(made: Iterable[Call]) -> dict[str, set[How]]:
 
 
 def file_lines(touched: Mapping[str, set[How]], most: int = FILES) -> list[str]:
-    """A line for each file, those touched last first; the last line counts those left out."""
+    """Return a line for each file, those touched last first; a last line counts those left out."""
     lines = [
         f"- `{path}` ({', '.join(sorted(how))})" for path, how in reversed(list(touched.items()))
     ]
@@ -177,7 +177,7 @@ def _how(call: Call) -> How | None:
     return "edited" if name in EDITING else None
 
 
-def _answered(call: Call, version: int, result: Mapping[str, Any]) -> Call:
+def _with_result(call: Call, version: int, result: Mapping[str, Any]) -> Call:
     failed = bool(result.get("is_error"))
     return replace(call, result=result.get("content"), answered=version, failed=failed)
 

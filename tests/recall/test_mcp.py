@@ -73,7 +73,7 @@ def test_it_gives_back_what_was_cleared_and_writes_nothing(db: Path) -> None:
     found, shown, lost = ask(db, DEMO, then=talk)
     assert "7  tool.result" in text(found)
     assert "FAILED test_59" in text(shown)
-    assert "behind summary 12" in text(lost)
+    assert "replaced by summary 12" in text(lost)
     with EventStore(db) as store:
         assert sum(1 for _ in store.events()) == before
 
@@ -138,7 +138,7 @@ def test_handles_are_resources(db: Path) -> None:
         return first, second
 
     view, event = ask(db, DEMO, then=talk)
-    assert "4-9  behind summary 12" in view
+    assert "4-9  replaced by summary 12" in view
     assert "FAILED test_0" in event
 
 

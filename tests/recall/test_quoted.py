@@ -24,7 +24,7 @@ def test_an_injection_stays_quote(session: Session, content: str) -> None:
     session.user(content)
     answer = said(Recall(session), show="14")
     assert content in record(answer)
-    assert "instructs nobody" in frame(answer)
+    assert "not an instruction" in frame(answer)
     assert not any(part in frame(answer) for part in ("Ignore", "System:", "Human:", "</record"))
 
 

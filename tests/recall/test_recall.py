@@ -73,12 +73,12 @@ def test_what_is_behind_a_summary_is_listed_and_opened(recall: Recall) -> None:
 
     listed = record(said(recall, show="2-7")).splitlines()
     assert [line.split()[0] for line in listed] == ["2", "3", "4", "5", "6", "7"]
-    assert "behind summary 12: Find the parser bug." in listed[0]
+    assert "replaced by summary 12: Find the parser bug." in listed[0]
     assert listed[2].startswith("4  tool.result Bash")
 
     opened = said(recall, show="2")
     assert "BLUE-HERON-7" in record(opened)
-    assert "In your view now: behind summary 12." in frame(opened)
+    assert "In your view now: replaced by summary 12." in frame(opened)
 
 
 def test_a_block_of_an_event(recall: Recall) -> None:
@@ -89,7 +89,7 @@ def test_a_block_of_an_event(recall: Recall) -> None:
 def test_without_arguments_it_lists_what_is_out_of_sight(recall: Recall) -> None:
     listed = record(said(recall)).splitlines()
     assert [line.split()[0] for line in listed] == ["2-7", "9"]
-    assert "behind summary 12: A bug." in listed[0]
+    assert "replaced by summary 12: A bug." in listed[0]
 
 
 def test_a_receipt_leads_to_the_view_that_was(session: Session) -> None:
@@ -103,7 +103,7 @@ def test_a_receipt_leads_to_the_view_that_was(session: Session) -> None:
 def test_a_name_of_a_version_leads_to_the_view_there(recall: Recall) -> None:
     listed = record(said(recall, show="before-compaction:1"))
     assert "2  message.user" in listed
-    assert "behind summary" not in listed
+    assert "replaced by summary" not in listed
 
 
 def test_what_a_rewind_left_behind_can_be_had(session: Session) -> None:
@@ -186,7 +186,7 @@ def test_no_answer_grows_without_bound(store: EventStore, old_ids: None) -> None
 def test_search_finds_what_is_out_of_sight(recall: Recall) -> None:
     found = record(said(recall, search="heron"))
     assert found.startswith("2  message.user")
-    assert "behind summary 12" in found
+    assert "replaced by summary 12" in found
 
 
 def test_search_can_leave_out_what_is_seen(recall: Recall) -> None:
@@ -321,22 +321,22 @@ def test_an_image_that_the_api_would_refuse_is_told_of(session: Session) -> None
     ("arguments", "words"),
     [
         ("12", "must be an object"),
-        ({"query": "x"}, "there are search, out_of_sight, show, from"),
+        ({"query": "x"}, "choose from search, out_of_sight, show, from"),
         ({"search": "x", "show": "2"}, "not both"),
-        ({"search": "  "}, "text with something in it"),
+        ({"search": "  "}, "must be a text that is not empty"),
         ({"search": "?!"}, "no word to look for"),
         ({"show": "999"}, "has the versions 1 to 13, not 999"),
         ({"show": "900-999"}, "has the versions 1 to 13, not 900"),
         ({"show": "7-2"}, "name 2-7"),
         ({"show": "12#0"}, "blocks are 12#1"),
         ({"show": "the parser"}, "does not name a version"),
-        ({"show": "2", "from": -1}, "from is the number"),
-        ({"show": "2", "from": True}, "from is the number"),
-        ({"show": "2", "from": 10**30}, "from is the number"),
+        ({"show": "2", "from": -1}, "from must be the number"),
+        ({"show": "2", "from": True}, "from must be the number"),
+        ({"show": "2", "from": 10**30}, "from must be the number"),
         ({"show": "2", "from": 1_000}, "ends at 47"),
         ({"search": "x", "out_of_sight": "yes"}, "true or false"),
         ({"show": "..."}, "names nothing"),
-        ({"show": ["2"]}, "text with something in it"),
+        ({"show": ["2"]}, "must be a text that is not empty"),
     ],
 )
 def test_a_mistake_is_told_with_the_next_step(recall: Recall, arguments: Any, words: str) -> None:
