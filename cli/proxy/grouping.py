@@ -13,6 +13,7 @@ that it goes on from; what was said up to there is known by that.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -23,13 +24,20 @@ from foldlog.cli.proxy.bodies import json_object
 from foldlog.cli.proxy.headers import SESSION
 from foldlog.cli.safe import LONGEST_NAME, plain_name
 from foldlog.eventstore.codec import dumps
-from foldlog.projections.wire.blocks import blocks, content_of, objects
+from foldlog.projections.live.restart import repeats
+from foldlog.projections.wire.blocks import blocks, content_of, objects, plain_text
 
 CLAUDE_SESSION, CLAUDE_AGENT = "x-claude-code-session-id", "x-claude-code-agent-id"
 """What Claude Code tells of itself in headers (seen in 2.1.332; 2.1.197 sends no agent)."""
 
 _OLD_USER_ID = re.compile(r"_session_([0-9a-fA-F-]{36})$")
 """``metadata.user_id`` of older versions: ``user_…_account_…_session_<uuid>``; later it is JSON."""
+
+NEWEST = 64
+"""How many of the newest replies a list is compared with that begins with a summary."""
+
+LEAST = 60
+"""Bytes of a passage that tells one conversation from others."""
 
 _ODD = re.compile(r"[^A-Za-z0-9._:-]")
 
@@ -78,7 +86,7 @@ def sender(headers: Mapping[str, str], body: Mapping[str, Any]) -> Sender:
     A session of a harness is called ``proxy-`` and the id there: the bare id is that of the
     transcript which the harness keeps itself, and which may be imported into the same store.
     """
-    origin = {"program": "foldlog proxy", "client": _client(headers)}
+    origin = {"program": "foldlog proxy", "client": _client(headers), "version": _version(headers)}
     agent = plain_name(headers.get(CLAUDE_AGENT, "").strip()) or None
     named = plain_name(headers.get(SESSION, "").strip())
     if named:
@@ -96,6 +104,8 @@ class Conversations:
         self._sessions: dict[bytes, str] = {}
         self._answered: dict[bytes, str] = {}
         self._replies: dict[str, bytes] = {}
+        self._passages: dict[bytes, str] = {}
+        self._newest: deque[tuple[str, str]] = deque(maxlen=NEWEST)
 
     def transcript(
         self, messages: Sequence[Mapping[str, Any]], previous: str | None = None
@@ -125,11 +135,29 @@ class Conversations:
         if not transcript.replied and transcript.last in self._answered and not again:
             return None
         found = (self._sessions.get(digest) for digest in reversed(transcript.digests))
-        return next((session for session in found if session is not None), None)
+        known = next((session for session in found if session is not None), None)
+        return known or self._edited(transcript)
+
+    def _edited(self, transcript: Transcript) -> str | None:
+        """Return the session of a list that lost its beginning: it holds a passage that was said in
+        no other session, or begins with a summary that the model just wrote in one."""
+        found = (self._passages.get(passage) for passage in reversed(transcript.passages))
+        known = next((session for session in found if session), None)
+        if known is not None or transcript.replied:
+            return known
+        written = reversed(self._newest)
+        return next((name for text, name in written if repeats(transcript.beginning, text)), None)
 
     def sent(self, transcript: Transcript, session: str) -> None:
         """Remember that a list of messages was sent in a session."""
         self._sessions[transcript.last] = session
+        self._said(transcript.passages, session)
+
+    def _said(self, passages: Iterable[bytes], session: str) -> None:
+        """Remember passages; one that is said in two sessions tells nothing."""
+        for passage in passages:
+            if self._passages.setdefault(passage, session) != session:
+                self._passages[passage] = ""
 
     def answered(self, transcript: Transcript, reply: Mapping[str, Any], session: str) -> None:
         """Remember that a list of messages was answered in a session."""
@@ -138,15 +166,20 @@ class Conversations:
             self._answered[transcript.last] = session
             self._sessions[after[-1]] = session
             self._replies[str(reply.get("id"))] = after[-1]
+            self._newest.append((plain_text(content_of(reply.get("content"))), session))
 
     def forget(self, sessions: Set[str]) -> None:
         """Let go of what was said in these sessions."""
-        for known in (self._sessions, self._answered):
+        for known in (self._sessions, self._answered, self._passages):
             for digest in [digest for digest, session in known.items() if session in sessions]:
                 del known[digest]
+        kept = [(text, session) for text, session in self._newest if session not in sessions]
+        self._newest = deque(kept, NEWEST)
 
     def remember(self, session: str, messages: Iterable[Mapping[str, Any]]) -> None:
         """Remember what was said in a session, as far as nobody else said the same."""
+        messages = list(messages)
+        self._said(passages(messages), session)
         last = b""
         for message in messages:
             for digest in chain([message], last):
@@ -162,6 +195,8 @@ class Transcript:
     Attributes:
         digests: One for each thing that was said: of it and of all that was said before.
         replied: Whether a reply of the assistant is in it, or before it.
+        passages: One for each reply that it holds, with what was said just before it.
+        beginning: The text of its first message.
 
     Args:
         messages: The list.
@@ -172,6 +207,9 @@ class Transcript:
         self.digests = [*([before] if before else []), *chain(messages, before)]
         spoken = any(message.get("role") == "assistant" for message in messages)
         self.replied = spoken or bool(before)
+        self.passages = passages(messages)
+        first = messages[0].get("content") if messages else None
+        self.beginning = plain_text(content_of(first))
 
     @property
     def last(self) -> bytes:
@@ -191,6 +229,18 @@ def chain(messages: Iterable[Mapping[str, Any]], last: bytes = b"") -> list[byte
             last = blake2b(last + part, digest_size=16).digest()
             digests.append(last)
     return digests
+
+
+def passages(messages: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    """Return a digest for each reply and what was said just before it, wherever they stand; not
+    for short ones, which anybody may say."""
+    found, before = [], b""
+    for message in messages:
+        for part in _parts(message):
+            if message.get("role") == "assistant" and len(before) + len(part) >= LEAST:
+                found.append(blake2b(before + part, digest_size=16).digest())
+            before = part
+    return found
 
 
 def _parts(message: Mapping[str, Any]) -> Iterator[bytes]:
@@ -235,3 +285,9 @@ def _client(headers: Mapping[str, str]) -> str | None:
     """Return the program that sends, as its ``User-Agent`` begins."""
     name = _ODD.sub("-", headers.get("user-agent", "").split(" ")[0])
     return name if 0 < len(name) <= LONGEST_NAME else None
+
+
+def _version(headers: Mapping[str, str]) -> str | None:
+    """Return the version of that program, where it says one."""
+    found = re.match(r"[^/\s]+/([0-9A-Za-z.+-]{1,40})", headers.get("user-agent", ""))
+    return found[1] if found else None

@@ -9,16 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from foldlog.cli.proxy.bodies import json_object
+from foldlog.cli.proxy.described import first_words, folder_of
 from foldlog.cli.proxy.grouping import (
     Conversations,
     Destination,
     Sender,
     Transcript,
     new_session,
+    passages,
     sender,
 )
 from foldlog.cli.proxy.secrets import hidden, secrets
@@ -198,18 +201,54 @@ class Recorder:
             return known
         session = Session(self._store, destination.session)
         if session.version == 0:
-            session.append(EventDraft("session.started", self._started(destination, body)))
+            parent = self._forked(destination, body)
+            if parent is not None:
+                title = self._title or first_words(body)
+                session = Session(self._store, parent).fork(title=title, new=session.id)
+            else:
+                session.append(EventDraft("session.started", self._started(destination, body)))
             self.tell(f"Recording session {destination.session}.")
         observe = self._policy is None
         made = Recording(session, observe=observe, policy=self._policy, **self._more)
         self._recordings[destination.session] = made
         return made
 
+    def _forked(self, destination: Destination, body: Body) -> str | None:
+        """Return the session that a new one of a harness continues under another id; None for a
+        conversation that begins here.
+
+        A harness that forks sends the whole past at once: the replies in it are known.
+        """
+        if destination.parent is not None or "session" not in destination.origin:
+            return None
+        wanted = set(passages(body["messages"]))
+        if not wanted:
+            return None
+        shared = {name: len(wanted & self._passages(name)) for name in self._newest(destination)}
+        best = max(shared, key=lambda name: shared[name], default=None)
+        return best if best is not None and shared[best] else None
+
+    def _newest(self, destination: Destination) -> list[str]:
+        """Return the newest sessions of the same program."""
+        client = destination.origin.get("client")
+        infos = (info for info in self._store.sessions() if isinstance(info.origin, dict))
+        same = (
+            info.session
+            for info in infos
+            if info.origin.get("client") == client and "agent" not in info.origin
+        )
+        return list(islice(same, RECALLED))
+
+    def _passages(self, session: str) -> set[bytes]:
+        return set(passages(self._messages(session)))
+
     def _started(self, destination: Destination, body: Body) -> dict[str, Any]:
-        origin = {key: value for key, value in destination.origin.items() if value is not None}
-        found: dict[str, Any] = {"origin": origin}
-        if self._title is not None and destination.parent is None:
-            found["title"] = self._title
+        origin = {**destination.origin, "model": body.get("model")}
+        found: dict[str, Any] = {"origin": {k: v for k, v in origin.items() if v is not None}}
+        said = {"title": first_words(body), "cwd": folder_of(body)}
+        if destination.parent is None and self._title is not None:
+            said["title"] = self._title
+        found |= {key: value for key, value in said.items() if value}
         if destination.parent is not None and self._store.exists(destination.parent):
             view = open_view(self._store, destination.parent)
             parent = {"session": destination.parent, "version": view.version, "kind": "subagent"}

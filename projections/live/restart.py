@@ -53,8 +53,13 @@ def is_restart(text: str, replies: Iterable[str]) -> bool:
     """
     if OPENINGS.match(text):
         return True
-    said = _squeezed(text)
-    return any(len(told := _squeezed(core(reply))) >= LEAST and told in said for reply in replies)
+    return any(repeats(text, reply) for reply in replies)
+
+
+def repeats(text: str, reply: str) -> bool:
+    """Whether a text holds the summary that a reply is."""
+    told = _squeezed(core(reply))
+    return len(told) >= LEAST and told in _squeezed(text)
 
 
 def is_marker(text: str) -> bool:

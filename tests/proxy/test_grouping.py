@@ -230,3 +230,83 @@ def test_a_name_that_a_client_makes_up_does_no_harm(proxy: Running, api: Server)
 def test_the_model_of_a_request_is_recorded(proxy: Running, api: Server) -> None:
     say(client(proxy), user("One"))
     assert events(proxy.store, "request.sent")[0].data["model"] == MODEL
+
+
+def said_by(message: Any) -> str:
+    """The text of a reply."""
+    return str(message.content[0].text)
+
+
+ENVIRONMENT = "<system-reminder>\n - Primary working directory: {}\n</system-reminder>"
+
+
+def asked_in(folder: str, words: str) -> dict[str, Any]:
+    """A first message as Claude Code writes it: what it says itself comes before the person."""
+    texts = ENVIRONMENT.format(folder), "<system-reminder>\nToday.\n</system-reminder>", words
+    return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+
+
+def test_a_session_says_where_it_works_what_was_asked_and_who_asked(
+    proxy: Running, api: Server
+) -> None:
+    agent = {"user-agent": "claude-cli/2.1.332 (external, cli)", "x-claude-code-session-id": UUID}
+    say(client(proxy), asked_in("/home/user/work", "Fix the\ntests"), extra_headers=agent)
+    info = proxy.store.session(f"proxy-{UUID}")
+    assert (info.title, info.cwd) == ("Fix the tests", "/home/user/work")
+    assert info.origin["client"] == "claude-cli-2.1.332"
+    assert info.origin["version"] == "2.1.332"
+    assert info.origin["model"] == MODEL
+    assert proxy.store.find_session("last", cwd="/home/user/work") == info.session
+
+
+@pytest.mark.parametrize(
+    "system",
+    ["Working directory: /a b", "<env>\nWorking directory: /a b\n</env>", "<cwd>/a b</cwd>"],
+)
+def test_the_folder_may_be_named_in_the_system_prompt(
+    proxy: Running, api: Server, system: str
+) -> None:
+    say(client(proxy), user("One"), system=system)
+    assert proxy.store.session(only(proxy.store)).cwd == "/a b"
+
+
+def test_a_harness_that_forks_under_a_new_id_is_a_fork(proxy: Running, api: Server) -> None:
+    said = "A reply that is long enough to be known again wherever it stands in a conversation."
+    api.script(reply(said), reply("Two."), reply("Other."))
+    sdk, other = client(proxy), "00000000-0000-4000-8000-000000000002"
+    talk = [user("One")]
+    talk.append(assistant(said_by(say(sdk, *talk, **headers(x_claude_code_session_id=UUID)))))
+    say(sdk, *talk, user("Two"), **headers(x_claude_code_session_id=UUID))
+    say(sdk, *talk, user("Another way"), **headers(x_claude_code_session_id=other))
+    info = proxy.store.session(f"proxy-{other}")
+    assert (info.parent, info.parent_kind) == (f"proxy-{UUID}", "fork")
+    assert len(events(proxy.store, "message.user", session=f"proxy-{UUID}")) == 2
+    verify(proxy.store)
+
+
+def test_a_window_that_slides_is_one_conversation(proxy: Running, api: Server) -> None:
+    sdk, talk = client(proxy), []
+    api.script(*(reply(f"This is reply {n}, which says enough to be known.") for n in range(9)))
+    for n in range(9):
+        talk = [*talk, user(f"Question {n}, which says something as well.")][-5:]
+        talk.append(assistant(said_by(say(sdk, *talk))))
+    session = only(proxy.store)
+    assert len(events(proxy.store, "message.user", session=session)) == 9
+    assert not events(proxy.store, "head.moved", session=session)
+    verify(proxy.store)
+
+
+def test_a_list_that_restarts_from_its_own_summary_is_the_same_conversation(
+    proxy: Running, api: Server
+) -> None:
+    summary = "The person wants the tests fixed; two of three pass; the third fails."
+    api.script(reply("Hello."), reply(f"<summary>{summary}</summary>"), reply("I go on."))
+    sdk = client(proxy)
+    talk = [user("One")]
+    talk.append(assistant(said_by(say(sdk, *talk))))
+    say(sdk, *talk, user("Sum up what was done."))
+    say(sdk, user(f"Summary so far: {summary}"))
+    session = only(proxy.store)
+    assert len(events(proxy.store, "summary.written", session=session)) == 1
+    assert proxy.store.session(session).compactions == 1
+    verify(proxy.store)
