@@ -30,16 +30,24 @@ from foldlog.eventstore.store import copyable
     help="As what.",
 )
 @click.option("--at", metavar="VERSION", help="As it was at this version.")
+@click.option("--whole", is_flag=True, help="All, not only what the view shows (claude-code).")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file, or to a folder (FOLDER/).")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 @click.pass_obj
 def export_command(
-    where: str | None, session: str, form: str, at: str | None, output: str | None, force: bool
+    where: str | None,
+    session: str,
+    form: str,
+    at: str | None,
+    whole: bool,
+    output: str | None,
+    force: bool,
 ) -> None:
     """Write a session as Markdown, JSON Lines or a transcript.
 
     markdown is for people: it marks what the model no longer sees. jsonl holds every event without
-    loss. claude-code gives back every line of an imported transcript.
+    loss. claude-code gives back every line of an imported transcript; what was cleared, previewed
+    or hidden since is written as the view shows it, so that the program goes on with that.
     """
     with reading(where) as store:
         name = find(store, session)
@@ -47,7 +55,7 @@ def export_command(
         if output is not None and _is_folder(output):
             _write_folder(Path(output), _files(store, name, form, until), force=force)
             return
-        content = formats.export_lines(store, name, format=form, until=until)
+        content = formats.export_lines(store, name, format=form, until=until, whole=whole)
         if output is not None and output != "-":
             files.write(Path(output), content, force=force)
         elif on_terminal():

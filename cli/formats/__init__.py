@@ -16,7 +16,13 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.import_run import ImportRun
-from foldlog.cli.formats.protocols import Exporter, FolderExporter, Importer, Source
+from foldlog.cli.formats.protocols import (
+    Exporter,
+    FolderExporter,
+    Importer,
+    Source,
+    WholeExporter,
+)
 from foldlog.cli.formats.registry import EXPORTERS, IMPORTERS, problems
 from foldlog.cli.formats.report import ImportReport, LineNote, Progress
 from foldlog.cli.formats.source_files import SourceFiles, existing, explain, home
@@ -137,7 +143,12 @@ def import_sources(
 
 
 def export_lines(
-    store: Store, session: str, *, format: str = "claude-code", until: int | None = None
+    store: Store,
+    session: str,
+    *,
+    format: str = "claude-code",
+    until: int | None = None,
+    whole: bool = False,
 ) -> Iterator[bytes]:
     """Return the session as another program keeps it, in pieces (lines, where there are any).
 
@@ -146,6 +157,7 @@ def export_lines(
         session: Its id.
         format: One of EXPORTERS.
         until: Only what was recorded up to this version.
+        whole: Write all, also where the format writes what the view shows.
 
     Raises:
         SourceError: The format is unknown, or it makes several files.
@@ -153,6 +165,8 @@ def export_lines(
     exporter = EXPORTERS.load(format)
     if not isinstance(exporter, Exporter):
         raise SourceError(f"{format} makes several files. Name a folder for them.")
+    if whole and isinstance(exporter, WholeExporter):
+        return exporter.export_whole(store, session, until)
     return exporter.export_lines(store, session, until)
 
 

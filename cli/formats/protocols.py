@@ -103,6 +103,14 @@ class Exporter(Protocol):
 
 
 @runtime_checkable
+class WholeExporter(Protocol):
+    """What an exporter offers as well, if it writes a session as its view shows it."""
+
+    def export_whole(self, store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
+        """Return the content with all that the view shows in part or not at all (``--whole``)."""
+
+
+@runtime_checkable
 class FolderExporter(Protocol):
     """Writes a session as several files; an exporter may offer this as well, or only this."""
 

@@ -115,6 +115,10 @@ class ClaudeCode:
         self._ask(desk, MUCH, "--resume", SESSION)
         self._ask(desk, "And again, please.", "--resume", SESSION)
 
+    def resume(self, desk: Desk) -> None:
+        """One more turn of a session that is there."""
+        self._ask(desk, "And once more, please.", "--resume", SESSION)
+
     def compact(self, desk: Desk) -> None:
         """A person compacts, and goes on."""
         self._ask(desk, LOOK, "--session-id", SESSION)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from foldlog import EventStore, Session
-from foldlog.cli.formats import import_path
+from foldlog import EventDraft, EventStore, Session
+from foldlog.cli.formats import export_lines, import_path
 from foldlog.projections.render.digest import digest
 from foldlog.projections.wire.blocks import blocks, content_of, kind
 from tests.clients import installed
@@ -63,6 +63,40 @@ def test_what_is_recorded_is_what_its_transcript_says(
         assert imported == SESSION
         recorded = said(Session(at.store, session).render(open="keep"))
         assert said(Session(other, imported).render(open="keep")) == recorded
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_session_that_foldlog_compacted_is_resumed_as_its_view(
+    place: Callable[..., Place], version: str
+) -> None:
+    at = place()
+    program = ClaudeCode(version)
+    program.loop(at.desk)
+    (transcript,) = (at.desk.root / "config" / "projects").glob("*/*.jsonl")
+    with EventStore(at.desk.root / "imported.db") as store:
+        list(import_path(store, transcript))
+        results = [event.version for event in store.read(SESSION, types=["tool.result"])]
+        edits = [
+            {"first": v, "last": v, "shown": "cleared", "text": f"[cleared: {SESSION[:4]}:{v}]"}
+            for v in results
+        ]
+        store.append(SESSION, [EventDraft("view.edited", {"rule": "test", "edits": edits})])
+        shown = said(Session(store, SESSION).render(open="keep"))
+        transcript.write_bytes(b"".join(export_lines(store, SESSION)))
+    program.resume(at.desk)
+    (*_, sent) = [one.body for one in heard(at.api)]
+    asked = said(sent)
+    assert asked[: len(shown)] == shown
+    texts = [block["content"] for block in _results(sent)]
+    assert len(texts) == len(results)
+    assert all(
+        f"[cleared: {SESSION[:4]}:{v}]" in str(t) for v, t in zip(results, texts, strict=True)
+    )
+
+
+def _results(request: dict[str, Any]) -> list[dict[str, Any]]:
+    contents = (blocks(content_of(message["content"])) for message in request["messages"])
+    return [block for content in contents for block in content if kind(block) == "tool_result"]
 
 
 def test_a_subagent_has_a_session_of_its_own(place: Callable[..., Place]) -> None:

@@ -8,13 +8,14 @@ notices       what a reader may want to know   importing    lines → events, ea
 drafts        events on their way into         compaction   boundaries and summaries → edits
               the store                        resume_head  the head, when all is read
 exporting     events → lines                   writing      lines for what was recorded live
+                                               shown        what a view shows in another way
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldlog.cli.formats.claude_code.exporting import export_lines
+from foldlog.cli.formats.claude_code.exporting import export_lines, export_whole
 from foldlog.cli.formats.claude_code.sources import default_locations, find, is_record, records
 
 if TYPE_CHECKING:
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.protocols import Source
     from foldlog.cli.formats.report import ImportReport
 
-__all__ = ["begin", "default_locations", "export_lines", "find", "import_source", "is_record"]
+__all__ = [
+    "begin",
+    "default_locations",
+    "export_lines",
+    "export_whole",
+    "find",
+    "import_source",
+    "is_record",
+]
 
 
 def import_source(source: Source, run: ImportRun) -> Iterator[ImportReport]:

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from foldlog.cli.formats.claude_code import lines
+from foldlog.cli.formats.claude_code.shown import ShownLines
 from foldlog.cli.formats.claude_code.writing import Writer
 from foldlog.eventstore.codec import dumps
 
@@ -32,19 +33,40 @@ class Exported(NamedTuple):
 
 
 def export_lines(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
-    """The lines of a session, each with its newline: equal as JSON, in order.
+    """Yield the lines of a session as its view shows it, each with its newline.
+
+    What foldlog cleared, previewed, hid or marked is written as it is shown, so that the program
+    sends that when it resumes. All else is as in ``export_whole``.
+
+    Args:
+        store: The store that holds the session.
+        session: Its id.
+        until: Only what was recorded up to this version of the session.
+    """
+    return _export(store, session, until, ShownLines.of(store, session, until))
+
+
+def export_whole(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
+    """Yield the lines of a session with all of their content: equal as JSON, in order.
 
     Lines that another session took up (sidechains inside the file) are put back between the others,
     and records that stood on one line stand on one line again. Events that were recorded live are
     written as that program would have kept them.
 
     Args:
+        store: The store that holds the session.
+        session: Its id.
         until: Only what was recorded up to this version of the session.
     """
+    return _export(store, session, until, ShownLines())
+
+
+def _export(store: Store, session: str, until: int | None, shown: ShownLines) -> Iterator[bytes]:
     end = None if until is None else _end(store, session, until)
-    logs = [_exported(store.read(session, until=until), Writer(session))]
+    logs = [_exported(store.read(session, until=until), Writer(session, shown), shown)]
     for child in _inline_children(store, session):
-        side = _exported(store.read(child), Writer(child))
+        whole = ShownLines()
+        side = _exported(store.read(child), Writer(child, whole), whole)
         logs.append(takewhile(lambda line: end is None or line.place <= end, side))
     pending: bytes | None = None
     for line in merge(*logs, key=lambda line: line.place):
@@ -60,27 +82,46 @@ def export_lines(store: Store, session: str, until: int | None = None) -> Iterat
 
 
 def is_line(event: Event) -> bool:
-    """Whether the event is a line of a transcript, and not derived from one."""
+    """Return whether the event is a line of a transcript, and not derived from one."""
     source = event.meta.get("source")
     numbers = [source.get("line"), source.get("offset")] if isinstance(source, dict) else [None]
     return "of" not in event.meta and all(isinstance(number, int) for number in numbers)
 
 
-def _exported(events: Iterable[Event], writer: Writer) -> Iterator[Exported]:
+def _exported(events: Iterable[Event], writer: Writer, shown: ShownLines) -> Iterator[Exported]:
     place = (0, 0)
-    for event in events:
+    for recorded in events:
+        event = shown.event(recorded)
+        if event is None:
+            place = max(place, _place(recorded)) if is_line(recorded) else place
+            line = _stand_in(recorded, writer, shown)
+            if line is not None:
+                yield Exported(place, False, _json(line))
+            continue
         if event.type == "source.unreadable" and is_line(event):
             place = max(place, _place(event))
             content = str(event.data["text"]).encode("utf-8", "surrogateescape")
             yield Exported(place, event.meta["source"].get("touches", False), content)
         elif is_line(event):
             place = max(place, _place(event))
-            line = lines.join(event.type, event.data, event.meta.get("line"))
+            line = shown.placed(lines.join(event.type, event.data, event.meta.get("line")), event)
             writer.know(event, line)
             yield Exported(place, event.meta["source"].get("touches", False), _json(line))
         else:
             yield from (Exported(place, False, _json(line)) for line in writer.lines(event))
     yield from (Exported(place, False, _json(line)) for line in writer.end())
+
+
+def _stand_in(event: Event, writer: Writer, shown: ShownLines) -> lines.Line | None:
+    """Return the line in place of an event that the view does not show: a marker, or none."""
+    text = shown.marker(event)
+    marker = None if text is None else writer.marker(event, text)
+    if is_line(event):
+        line = lines.join(event.type, event.data, event.meta.get("line"))
+        if marker is not None:
+            marker = shown.placed({**marker, "parentUuid": line.get("parentUuid")}, event)
+        shown.leave_out(line, event, marker)
+    return marker
 
 
 def _end(store: Store, session: str, version: int) -> tuple[int, int]:

@@ -72,8 +72,11 @@ class LineImporter:
         self.log.checkpoint()
 
     def finish(self) -> None:
-        """Bring the head to where it belongs, after the last record."""
-        if not self.log.is_new:
+        """Bring the head to where it belongs, after the last record.
+
+        Where somebody went on in foldlog and the file says nothing new, it stays where it is.
+        """
+        if not self.log.is_new and not self.transcript.is_continued:
             settle(self.drafts)
 
     def _read(self, record: Record) -> None:
@@ -152,14 +155,16 @@ class LineImporter:
         """The version to move to before the line; None: the head is where the line hangs."""
         transcript, tip = self.transcript, self.transcript.tip
         anchor = self._anchor_of(node)
-        if tip is None or anchor is tip:
+        if tip is None or (anchor is tip and not transcript.is_continued):
             return None
         if anchor is None:
             return START
         edit = transcript.compaction_that_kept(anchor)
         if edit is not None:
             return None if transcript.compaction_of(tip) == edit else edit
-        return None if transcript.together(anchor, tip) else transcript.end_of(anchor)
+        if transcript.together(anchor, tip) and not transcript.is_continued:
+            return None
+        return transcript.end_of(anchor)
 
     def _anchor_of(self, node: Node) -> Node | None:
         """Return what the line hangs on; a compaction continues what was the tip before it."""

@@ -40,6 +40,13 @@ TITLE_KEYS = {
 """The lines that give a session a title and where they have it; what a person chose comes last."""
 
 
+GOES_ON = (
+    *("message.user", "message.assistant", "message.system", "tool.result"),
+    *("attachment.added", "head.moved"),
+)
+"""The types of events with which somebody goes on in foldlog."""
+
+
 class Transcript:
     """One session.
 
@@ -56,6 +63,7 @@ class Transcript:
         asked: The versions of what goes with a reply that begins: its request and its settings.
         title: The title that is recorded.
         cwd: The folder that the session is used in.
+        is_continued: Somebody went on in foldlog after the last line.
         named: The title that the lines give.
     """
 
@@ -70,6 +78,7 @@ class Transcript:
         self.last_prompt: LastPrompt | None = None
         self.title: str | None = None
         self.cwd: str | None = None
+        self.is_continued = False
         self.named: str | None = None
         self._rank = -1
         self.answered: set[str] = set()
@@ -90,7 +99,16 @@ class Transcript:
     # -- taking events -----------------------------------------------------------------------
 
     def recall(self, event: Event) -> None:
-        """Follow an event that the store has."""
+        """Follow an event that the store has.
+
+        What was edited in foldlog stays as it is: the importer compares what the program shows.
+        """
+        if event.meta.keys().isdisjoint({"source", "of"}):
+            self.is_continued = self.is_continued or event.type in GOES_ON
+            if event.type == "view.edited":
+                self.version += 1
+                self.fold.reach(self.version)
+                return
         node = None
         if "source" in event.meta and "of" not in event.meta and event.type != "source.unreadable":
             line = lines.join(event.type, event.data, event.meta.get("line"))
@@ -122,6 +140,7 @@ class Transcript:
             self._bridged[self.version] = parent.uuid if parent else None
         self._bridges.add(node)
         node.version = self.version
+        self.is_continued = False
         self.nodes.append(node)
         self._by_uuid[node.uuid] = node
         self._by_version[node.version] = node

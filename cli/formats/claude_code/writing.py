@@ -1,8 +1,8 @@
 """Lines for events that never were lines: what was recorded live, as Claude Code would keep it.
 
 Each block of a reply is a line of its own with the reply's id; a result hangs on its call; a rewind
-is a branch; a compaction is a boundary with what it keeps, and its summary. Cleared results,
-previews and hidden ranges cannot be said there: their lines hold the whole content.
+is a branch; a compaction is a boundary with what it keeps, and its summary. What else a view shows
+in another way than it happened, ``shown`` puts into the events that are written.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from foldlog.cli.formats.claude_code.lines import Line
+    from foldlog.cli.formats.claude_code.shown import ShownLines
     from foldlog.eventstore.events import Event, Json
 
 VERSION = "2.1.332"
@@ -39,10 +40,12 @@ class Writer:
 
     Args:
         session: The session's id.
+        shown: Which compactions count.
     """
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, shown: ShownLines) -> None:
         self._session = session
+        self._shown = shown
         self._common: Line = {"userType": "external", "cwd": "", "sessionId": session_id(session)}
         self._moves = Moves()
         self._uuids: dict[int, list[str]] = {}
@@ -71,6 +74,10 @@ class Writer:
             self._moves.add(event.version, event.data)
         write = _WRITERS.get(event.type) if "of" not in event.meta else None
         return write(self, event) if write is not None else []
+
+    def marker(self, event: Event, text: str) -> Line:
+        """Return the line of a marker, which hangs on what came before the event."""
+        return self._node(event, "user", message={"role": "user", "content": text})
 
     def end(self) -> list[Line]:
         """A line that says where the conversation is, if it is not at the last line."""
@@ -143,7 +150,11 @@ class Writer:
 
     def _edited(self, event: Event) -> list[Line]:
         """An edit that shows a summary is a compaction: a boundary, then the summary."""
-        shown = [entry for entry in objects(event.data.get("edits")) if _shows_summary(entry)]
+        shown = [
+            entry
+            for entry in objects(event.data.get("edits"))
+            if _shows_summary(entry) and self._shown.shows_summary(entry["summary"])
+        ]
         summary = self._summaries.pop(shown[0]["summary"], None) if shown else None
         if summary is None:
             return []
