@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
@@ -11,6 +12,7 @@ import click
 from foldlog.cli.describe import clock
 from foldlog.cli.options import json_option, period_options, session_argument, within
 from foldlog.cli.output import Column, note, print_json, say, show
+from foldlog.cli.same_conversation import others, same_conversation
 from foldlog.cli.stores import find, reading, writing
 from foldlog.eventstore import SessionInfo
 
@@ -32,14 +34,30 @@ COLUMNS: list[Column[SessionInfo]] = [
 ]
 
 
+def _columns(groups: Mapping[str, Sequence[SessionInfo]]) -> list[Column[SessionInfo]]:
+    """Return the columns; one for the other recordings where there are any."""
+    if all(len(group) == 1 for group in groups.values()):
+        return COLUMNS
+    also: Column[SessionInfo] = Column(
+        "also", lambda info: ", ".join(others(info, groups)), spare=True
+    )
+    return [*COLUMNS[:-1], also, COLUMNS[-1]]
+
+
 @click.command()
 @click.option("--tag", metavar="TAG", help="Only sessions with this tag.")
+@click.option(
+    "--merged",
+    is_flag=True,
+    help="A conversation that was both recorded and imported, or copied, in one row.",
+)
 @period_options
 @json_option
 @click.pass_obj
 def sessions_command(
     where: str | None,
     tag: str | None,
+    merged: bool,
     since: datetime | None,
     until: datetime | None,
     limit: int | None,
@@ -47,23 +65,27 @@ def sessions_command(
 ) -> int:
     """List the sessions, the one used last first.
 
+    "also" names the other sessions that hold the same conversation.
+
     One that is damaged is listed as far as it can be read, and its problem told; then the exit
     code is 1.
     """
     with reading(where) as store:
         infos = store.sessions()
+        groups = same_conversation(infos)
         found = (
             info
             for info in infos
-            if (tag is None or tag in info.tags)
+            if (not merged or groups[info.session][0] is info)
+            and (tag is None or tag in info.tags)
             and within(info.last, since, None)
             and within(info.started, None, until)
         )
         show(
             islice(found, limit),
-            COLUMNS,
+            _columns(groups),
             json=json,
-            to_json=asdict,
+            to_json=lambda info: {**asdict(info), "also": others(info, groups)},
             empty="No session. Import some with `foldlog import`.",
         )
     problems = [info.problem for info in infos if info.problem]

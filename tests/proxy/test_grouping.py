@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from foldlog import EventStore, Session
+from foldlog.cli.main import foldlog
 from foldlog.cli.safe import is_plain
 from tests.proxy.conftest import Running
 from tests.proxy.talk import (
@@ -310,3 +312,23 @@ def test_a_list_that_restarts_from_its_own_summary_is_the_same_conversation(
     assert len(events(proxy.store, "summary.written", session=session)) == 1
     assert proxy.store.session(session).compactions == 1
     verify(proxy.store)
+
+
+def test_a_conversation_that_is_recorded_and_imported_is_one(proxy: Running, api: Server) -> None:
+    say(client(proxy), user("One"), **headers(x_claude_code_session_id=UUID))
+    recorded = f"proxy-{UUID}"
+    imported = Session(proxy.store, UUID)
+    imported.user("One")
+    assert listed(proxy.store) == {recorded: [UUID], UUID: [recorded]}
+    assert listed(proxy.store, "--merged") == {recorded: [UUID]}
+    imported.assistant([{"type": "text", "text": "Hi."}], model=MODEL)
+    imported.user("Two, when the proxy was not there.")
+    assert listed(proxy.store, "--merged") == {UUID: [recorded]}
+
+
+def listed(store: EventStore, *options: str) -> dict[str, list[str]]:
+    """What ``foldlog sessions`` lists, each with the others that hold the same conversation."""
+    done = CliRunner().invoke(foldlog, ["--db", store.path, "sessions", "--json", *options])
+    assert done.exit_code == 0, done.output
+    infos = map(json.loads, done.stdout.splitlines())
+    return {info["session"]: info["also"] for info in infos}
