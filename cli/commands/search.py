@@ -76,8 +76,8 @@ def search_command(
 ) -> None:
     """Find where something was said, in any language.
 
-    All words of TEXT must occur; "several words" in quotes stand in this order, begin* finds words
-    that begin so. The newest come first. `visible`: the model still sees it at the head.
+    All words of TEXT must occur; "several words" in quotes must follow one another, begin* finds
+    words that begin so. The newest come first. `visible`: the model still sees it at the head.
     """
     with reading(where) as store:
         name = find(store, session) if session else None

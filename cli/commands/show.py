@@ -39,7 +39,7 @@ def show_command(
 ) -> None:
     """Show one event with its full content.
 
-    Name it by SESSION and VERSION, or by the handle that stands in a view:
+    Name it by SESSION and VERSION, or by the handle that a view shows:
     foldlog:SESSION/VERSION, with #N for the N-th block.
     """
     handle = _handle(name, version)
@@ -66,7 +66,7 @@ def _handle(name: str, version: str | None) -> Handle:
         raise click.UsageError("a handle names its version itself.")
     number, _, block = version.partition("#")
     if block and not re.fullmatch("0*[1-9][0-9]{,17}", block):
-        raise click.UsageError(f"{version!r} names no block: blocks are #1, #2 and so on.")
+        raise click.UsageError(f"{version!r} does not name a block: blocks are #1, #2 and so on.")
     return Handle(name, number, int(block) if block else None)
 
 

@@ -20,7 +20,7 @@ from foldlog.projections.render.render import Open, interrupted_items, open_call
 from foldlog.projections.wire.blocks import blocks, content_of
 
 TEXT_CHARS = 100
-"""How much of the text that stands for a piece a table shows."""
+"""How many characters a table shows of the text in place of a piece."""
 
 PIECE_COLUMNS: list[Column[Row]] = [
     Column("first", lambda row: row.piece.first),

@@ -7,9 +7,9 @@
             case Call():
                 print(passage.name, passage.result and passage.result.failed)
 
-What happened is told in the order in which it was recorded, whatever became of it; each passage
-says how a model that is sent the view sees it, and because of which edit or rewind. Exporters and
-viewers are written on top of it: they choose the passages that they show, and their form.
+Passages come in the order in which things were recorded, whatever became of them; each says how a
+model that is sent the view sees it, and because of which edit or rewind. Exporters and viewers are
+written on top of it: they choose the passages that they show, and their form.
 
 The stream is lazy. It holds the view, a few events with the results of their calls, and which
 version answers which call; never the whole session.
@@ -91,7 +91,7 @@ NOTED = frozenset(
         "turn.stopped",
     }
 )
-"""The types of other events that are told as a ``Note``; all others are left out."""
+"""The types of other events that become a ``Note``; all others are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Figures of a log: tokens as the API counted them, money, the cache, what takes room, which tools.
+"""Compute the figures of a log: tokens as the API counted them, money, cache, sizes, tools.
 
 Tokens of requests are the API's own count, once a reply in all the events. Transcripts repeat the
 usage on every line of a reply, where the figure on the last line is the final one; copies, forks
-and imports of a recorded session repeat the reply. Replies are told apart by message and request
+and imports of a recorded session repeat the reply. Replies are distinguished by message and request
 id. The cost is that of each reply, by the list prices of its model at its time. Sizes are
 estimated.
 """
@@ -36,7 +36,7 @@ _USAGE = {
 }
 
 _PAID = ("message.assistant", "request.answered", "summary.written", "summary.failed")
-"""The types that tell the usage of a request."""
+"""The types of events that hold the usage of a request."""
 
 _SYNTHETIC = "<synthetic>"
 """The model of replies that Claude Code writes itself: no request was made for them."""
@@ -73,34 +73,34 @@ class Usage:
 
     @property
     def cost(self) -> float | None:
-        """Return what it cost in dollars as far as that is known; None where nothing is."""
+        """Return what it cost in dollars as far as that is known; None if nothing is."""
         unknown = self.unpriced >= self.requests and not self.dollars
         return None if unknown else round(float(self.dollars), 6)
 
     @property
     def cache_hit(self) -> float | None:
-        """The share of the input that the cache had, 0 to 1; None where nothing was counted."""
+        """The share of the input that the cache had, 0 to 1; None if nothing was counted."""
         total = self.input + self.cache_read + self.cache_write
         return self.cache_read / total if total else None
 
     def add(self, other: Usage) -> None:
-        """Count another's figures in."""
+        """Add the figures of another."""
         for name in Usage.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def counts(self) -> dict[str, int]:
-        """The requests and their tokens."""
+        """Return the number of requests and of their tokens."""
         return {name: getattr(self, name) for name in ("requests", *_USAGE)}
 
     def to_json(self) -> dict[str, Any]:
-        """As ``foldlog stats --json`` prints it for a model or a session."""
-        told = {"cache_hit": self.cache_hit, "cost": self.cost, "unpriced": self.unpriced}
-        return {**self.counts(), **told}
+        """Return it as ``foldlog stats --json`` prints it for a model or a session."""
+        derived = {"cache_hit": self.cache_hit, "cost": self.cost, "unpriced": self.unpriced}
+        return {**self.counts(), **derived}
 
 
 @dataclass(slots=True)
 class Size:
-    """How many of a cause there were, and their estimated tokens."""
+    """How many there were of a cause, and their estimated tokens."""
 
     count: int = 0
     tokens: int = 0
@@ -147,7 +147,7 @@ class Statistics:
         return {model: usage.unpriced for model, usage in self.usage.items() if usage.unpriced}
 
     def to_json(self) -> dict[str, Any]:
-        """As ``foldlog stats --json`` prints it."""
+        """Return it as ``foldlog stats --json`` prints it."""
         total = self.total
         return {
             "events": self.events,
@@ -162,7 +162,7 @@ class Statistics:
 
 
 def statistics(events: Iterable[Event]) -> Statistics:
-    """The figures of events of one or more sessions, in the order in which they were recorded."""
+    """Return the figures of events of one or more sessions, given in the order of recording."""
     counting = _Counting()
     for event in events:
         counting.take(event)
@@ -175,7 +175,7 @@ class _Reply(NamedTuple):
     Attributes:
         name: Its message id, and a number where several requests were made for one event.
         request: The request id; None where it is not known.
-        told: The usage.
+        counted: The usage, as the API counted it.
     """
 
     session: str
@@ -183,13 +183,13 @@ class _Reply(NamedTuple):
     request: str | None
     model: str
     at: str
-    told: dict[str, Json]
+    counted: dict[str, Json]
 
     def repeats(self, other: _Reply) -> bool:
         """Return whether another session has the same reply: a copy, or another recording of it."""
         if self.request is not None and other.request is not None:
             return self.request == other.request
-        return self.session != other.session and _counts(self.told) == _counts(other.told)
+        return self.session != other.session and _counts(self.counted) == _counts(other.counted)
 
 
 class _Counting:
@@ -222,17 +222,17 @@ class _Counting:
         self._found.sessions.setdefault(session, Usage()).add(usage)
 
     def _usage(self, event: Event) -> None:
-        """Take a reply of a session once, with the figures of the line that counts most output."""
+        """Add a reply of a session once, with the figures of the line that counts most output."""
         model, request = str(event.data.get("model") or "?"), event.data.get("request_id")
         reported = None if model == _SYNTHETIC else event.data.get("usage")
-        for number, told in enumerate(reported if isinstance(reported, list) else [reported]):
-            if not isinstance(told, dict):
+        for number, counted in enumerate(reported if isinstance(reported, list) else [reported]):
+            if not isinstance(counted, dict):
                 continue
             name = f"{event.data.get('id') or (event.session, event.version)}/{number}"
             id = request if isinstance(request, str) else None
             known = self._replies.get((event.session, name, id))
-            if known is None or _output(known.told) <= _output(told):
-                reply = _Reply(event.session, name, id, model, _when(event), told)
+            if known is None or _output(known.counted) <= _output(counted):
+                reply = _Reply(event.session, name, id, model, _when(event), counted)
                 self._replies[event.session, name, id] = reply
 
     def _block(self, event: Event, block: Json) -> None:
@@ -278,7 +278,7 @@ def _once(replies: Iterable[_Reply]) -> Iterator[_Reply]:
         known = named.setdefault(reply.name, [])
         for at, other in enumerate(known):
             if reply.repeats(other):
-                if _output(reply.told) > _output(other.told):
+                if _output(reply.counted) > _output(other.counted):
                     known[at] = reply._replace(session=other.session)
                 break
         else:
@@ -289,41 +289,41 @@ def _once(replies: Iterable[_Reply]) -> Iterator[_Reply]:
 
 def _usage(reply: _Reply) -> Usage:
     """Return the tokens of a request, and what they cost by the prices of its time."""
-    return _priced(Usage(requests=1), reply.told, reply.model, reply.at)
+    return _priced(Usage(requests=1), reply.counted, reply.model, reply.at)
 
 
 def _advice(reply: _Reply) -> Iterator[tuple[str, Usage]]:
     """Yield what other models took that advised while a reply was made, by model."""
-    steps = reply.told.get("iterations")
+    steps = reply.counted.get("iterations")
     for step in steps if isinstance(steps, list) else ():
         if isinstance(step, dict) and step.get("type") == _ADVISOR:
             model = str(step.get("model") or "?")
             yield model, _priced(Usage(), step, model, reply.at)
 
 
-def _priced(usage: Usage, told: dict[str, Json], model: str, at: str) -> Usage:
-    """Count tokens in, and their price."""
+def _priced(usage: Usage, counted: dict[str, Json], model: str, at: str) -> Usage:
+    """Add tokens and their price."""
     from foldlog.projections.tokens.prices import cost  # imported only where costs are asked for
 
-    for name, tokens in _counts(told).items():
+    for name, tokens in _counts(counted).items():
         setattr(usage, name, tokens)
-    if any(_counts(told).values()):
-        dollars = cost(told, model, at)
+    if any(_counts(counted).values()):
+        dollars = cost(counted, model, at)
         usage.dollars, usage.unpriced = dollars or Decimal(0), int(dollars is None)
     return usage
 
 
-def _counts(told: dict[str, Json]) -> dict[str, int]:
+def _counts(counted: dict[str, Json]) -> dict[str, int]:
     """Return the tokens that a usage counts, by the names that are used here."""
-    return {name: _count(told.get(key)) for name, key in _USAGE.items()}
+    return {name: _count(counted.get(key)) for name, key in _USAGE.items()}
 
 
-def _output(told: dict[str, Json]) -> int:
-    return _count(told.get(_USAGE["output"]))
+def _output(counted: dict[str, Json]) -> int:
+    return _count(counted.get(_USAGE["output"]))
 
 
 def _when(event: Event) -> str:
-    """When a reply came: as its source says, if that is a time."""
+    """Return when a reply came: as its source says, if that is a time."""
     try:
         microseconds(event.occurred)
     except (ValueError, OverflowError):

@@ -42,7 +42,7 @@ TOOL: dict[str, Any] = {
             "show": {
                 "type": "string",
                 "description": (
-                    "A handle (foldlog:SESSION/12, or #2 behind it for the second block), a version"
+                    "A handle (foldlog:SESSION/12, or #2 after it for the second block), a version"
                     " (12), or a range of versions (4-480), which is listed with a line each."
                 ),
             },

@@ -66,7 +66,7 @@ def _entry_problems(view: View, entry: Entry, coming: Sequence[EventDraft]) -> I
         if end not in view.layout.lineage:
             yield f"version {end} is not on the lineage (head.moved {view.left_by(end)} left it)"
     if isinstance(shown, Summary) and _type_of(view, shown.version, coming) != "summary.written":
-        yield f"the summary {shown.version} is not there: that version is no summary.written"
+        yield f"the summary {shown.version} is not there: that version is not a summary.written"
     yield from _pin_problems(entry, view.pins)
 
 

@@ -42,7 +42,7 @@ def _edits_since(view: View, past: Lineage, only_past: bool) -> set[int]:
 
 
 def _tells_of_more(view: View, stroke: Stroke, past: Lineage) -> bool:
-    """Tell if an entry stands for something that was said after the past."""
+    """Tell if an entry covers something that was said after the past."""
     if not isinstance(view.shown(stroke), Summary | Marker):
         return False
     covered = Lineage(view.layout.lineage.within(stroke.first, stroke.last))

@@ -12,7 +12,7 @@ from foldlog.projections.render.replies import Call
 from foldlog.projections.wire.blocks import kind
 
 RULES = {
-    "compaction_first": "what stands before a compaction block is left out: the API ignores it",
+    "compaction_first": "what comes before a compaction block is left out: the API ignores it",
     "empty_reply": "an assistant message without content is filled, at the end left out",
     "wrong_role": "a call or thinking in a user message, a result in a reply: left out",
     "foreign_thinking": "thinking that another model wrote is left out",
