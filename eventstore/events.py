@@ -26,6 +26,8 @@ class EventDraft:
         meta: What is known about the event and was not part of it: ``occurred`` (when the source
             says it happened, ISO 8601), ``source`` (file, line, offset), ``of``, ``line``.
         schema: The number of the shape of ``data``; old numbers are upcast when read.
+        at: When another store recorded it, ISO 8601 in UTC with microseconds: a copy has the hash
+            of the original. None: now.
     """
 
     type: str
@@ -33,6 +35,7 @@ class EventDraft:
     key: str | None = None
     meta: Mapping[str, Json] = field(default_factory=dict)
     schema: int = 1
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

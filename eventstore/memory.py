@@ -196,6 +196,16 @@ class MemoryStore:
             self._parents[name] = (session, parent.version)
             return self._record(name, Draft(draft, seal(draft)), self._clock()).event()
 
+    def take_fork(self, name: str, first: EventDraft, parent: Event) -> Event:
+        """Start a fork with the first event that it has in another store."""
+        with self._lock:
+            check_name("session id", name)
+            check_new_session(name)
+            if self.exists(name):
+                raise VersionConflict(name, 0, self.last(name))
+            self._parents[name] = (parent.session, parent.version)
+            return self._record(name, Draft(first, seal(first)), self._clock()).event()
+
     def lease(self, session: str, *, holder: str | None = None) -> AbstractContextManager[Holder]:
         """Keep a session for one user of this store alone, for the time of a ``with`` block."""
         check_name("session id", session)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from foldlog.eventstore import codec
+from foldlog.eventstore import clock, codec
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
 from foldlog.eventstore.errors import DuplicateKey, InvalidDraft, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft, Json
@@ -93,10 +93,23 @@ def seal(draft: EventDraft) -> codec.Sealed:
         raise InvalidDraft(f"data and meta of a {draft.type} event must be objects.")
     if type(draft.schema) is not int or draft.schema < 1:
         raise InvalidDraft(f"the schema of a {draft.type} event must be a number from 1.")
+    _check_time(draft)
     try:
         return codec.seal(draft.data, draft.meta)
     except (TypeError, ValueError) as error:
         raise InvalidDraft(f"the data of a {draft.type} event is not JSON: {error}.") from error
+
+
+def _check_time(draft: EventDraft) -> None:
+    try:
+        if draft.at is None or clock.text(clock.microseconds(draft.at)) == draft.at:
+            return
+    except (ValueError, OverflowError, TypeError):
+        pass
+    raise InvalidDraft(
+        f"the time of a {draft.type} event must be ISO 8601 in UTC with microseconds, such as"
+        f" 2026-11-29T14:05:00.123456Z, not {draft.at!r:.80}."
+    )
 
 
 def check_known(session: str, one: Checked, version: int, stored: Content) -> None:
@@ -212,9 +225,10 @@ class Recorded(NamedTuple):
         Args:
             previous: The event before it; None for the first of a session.
             position: Its place in the store.
-            at: The time, ISO 8601 in UTC with microseconds.
+            at: The time, ISO 8601 in UTC with microseconds; that of the draft goes before it.
         """
         draft, bodies = one.draft, one.bodies
+        at = draft.at or at
         version, hash = (previous.version + 1, previous.hash) if previous else (1, GENESIS)
         header = (session, version, draft.type, draft.schema, at, draft.key)
         hash = event_hash(hash, *header, bodies.data, bodies.meta, bodies.references)

@@ -352,6 +352,25 @@ class Copyable(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesForks(Protocol):
+    """A store that can take up a fork of another store."""
+
+    def take_fork(self, name: str, first: EventDraft, parent: Event) -> Event:
+        """Start a fork with the first event that it has in another store.
+
+        Args:
+            name: The id of the fork.
+            first: That event, its time included.
+            parent: The event of this store that it follows.
+
+        Raises:
+            VersionConflict: There is a session of that name already.
+            InvalidDraft: ``name`` is not a valid id.
+        """
+        ...
+
+
 def searchable(store: Store) -> Searchable:
     """Return the store as one that can be searched.
 

@@ -117,14 +117,15 @@ class Recorder:
     def _insert(
         self, db: sqlite3.Connection, session: str, fresh: Sequence[Prepared], tail: Tail
     ) -> list[Event]:
-        recorded = clock.microseconds(self._clock())
-        at = clock.text(recorded)
+        now = clock.microseconds(self._clock())
         last, previous, position = tail
         names = self._tool_names(session, last)
         rows, events = [], []
         for version, (draft, bodies, data, meta, _) in enumerate(fresh, last + 1):
             position += 1
             references = bodies.references
+            recorded = now if draft.at is None else clock.microseconds(draft.at)
+            at = clock.text(recorded)
             header = (session, version, draft.type, draft.schema, at, draft.key)
             previous = event_hash(previous, *header, bodies.data, bodies.meta, references)
             columns = _facets(draft, names)

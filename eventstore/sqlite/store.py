@@ -266,6 +266,22 @@ class EventStore:
         draft = started_fork(session, parent.version, title=title, cwd=cwd)
         return self._recorder.start_fork(name, draft, parent)
 
+    def take_fork(self, name: str, first: EventDraft, parent: Event) -> Event:
+        """Start a fork with the first event that it has in another store.
+
+        Args:
+            name: The id of the fork.
+            first: That event, its time included.
+            parent: The event of this store that it follows.
+
+        Raises:
+            VersionConflict: There is a session of that name already.
+            InvalidDraft: ``name`` is not a valid id.
+        """
+        check_name("session id", name)
+        check_new_session(name)
+        return self._recorder.start_fork(name, first, parent)
+
     def lease(self, session: str, *, holder: str | None = None) -> AbstractContextManager[Holder]:
         """Keep a session for this program alone, for the time of a ``with`` block.
 
