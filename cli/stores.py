@@ -7,9 +7,14 @@ from pathlib import Path
 
 import click
 
-from foldlog.eventstore import Store, StoreError, StoreNotFound, open_store
+from foldlog.cli.output import note
+from foldlog.eventstore import Event, Store, StoreError, StoreNotFound, open_store
 from foldlog.eventstore.store import MEMORY, scheme_of
+from foldlog.projections.explain.proof import has_diverged
 from foldlog.projections.view.address import resolve
+from foldlog.projections.view.named import is_side, named_view
+from foldlog.projections.view.open import open_view
+from foldlog.projections.view.view import View
 
 FILE = "sessions.db"
 """The store's name in the user's application folder."""
@@ -62,6 +67,50 @@ def find(store: Store, name: str) -> str:
         SessionNotFound, AmbiguousName: No session has that name, or more than one has.
     """
     return store.find_session(name, cwd=_current_folder())
+
+
+def view_of(store: Store, session: str, name: str | None) -> View:
+    """Open the view that a person means: of a version, or of a request as it was sent; without a
+    name, the newest. What is to be known of a request is printed as a note."""
+    if name is None:
+        return open_view(store, session)
+    view = named_view(store, session, name)
+    if view.request is not None:
+        _note_request(view, name, view.request)
+    return view
+
+
+def _note_request(view: View, name: str, request: Event) -> None:
+    """Print how a request differs from the view of its version."""
+    if is_side(view):
+        note(
+            f"Note: {name} (version {request.version}) was sent on the side: its own messages are"
+            " shown, and their versions count from 1."
+        )
+    elif has_diverged(request):
+        note(
+            f"Note: {name} differs from the view at version {view.version}."
+            f" `foldlog diff SESSION {name} view` shows how."
+        )
+
+
+def export_version(store: Store, session: str, name: str | None) -> int | None:
+    """Return the version up to which a session is exported; None for all of it.
+
+    Raises:
+        ClickException: It names a request on the side, which is no part of the conversation.
+    """
+    if name is None:
+        return None
+    view = named_view(store, session, name)
+    if is_side(view):
+        raise click.ClickException(
+            f"{name} was sent on the side, so it is not in an export of the conversation."
+            f" `foldlog view SESSION --at {name} --as request` prints it."
+        )
+    if view.request is not None:
+        _note_request(view, name, view.request)
+    return view.version
 
 
 def version_of(store: Store, session: str, name: str | None) -> int | None:

@@ -25,6 +25,7 @@ from foldlog.projections.view.address import resolve
 from foldlog.projections.view.edits import check_edit
 from foldlog.projections.view.expand import expansion
 from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.named import named_view
 from foldlog.projections.view.open import Resumed
 from foldlog.projections.view.rewind import compacted_path, first_turn
 from foldlog.projections.view.view import View
@@ -140,7 +141,7 @@ class Session:
             InvalidView: A move or an edit in the log cannot be folded; the error names it.
         """
         if at is not None:
-            return self._resumed.view(self._resolve(at))
+            return named_view(self.store, self.id, at, self._resumed.view)
         view = self._resumed.view()
         self.version = view.version
         return view

@@ -13,7 +13,7 @@ from foldlog.cli.formats import EXPORTERS, FolderExporter
 from foldlog.cli.options import session_argument
 from foldlog.cli.output import on_terminal, print_bytes, print_lines, say
 from foldlog.cli.safe import safe
-from foldlog.cli.stores import find, reading, version_of
+from foldlog.cli.stores import export_version, find, reading
 from foldlog.eventstore import Store
 from foldlog.eventstore.store import copyable
 
@@ -51,7 +51,7 @@ def export_command(
     """
     with reading(where) as store:
         name = find(store, session)
-        until = version_of(store, name, at)
+        until = export_version(store, name, at)
         if output is not None and _is_folder(output):
             _write_folder(Path(output), _files(store, name, form, until), force=force)
             return

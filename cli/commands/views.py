@@ -11,13 +11,16 @@ from foldlog.cli.describe import block_lines, clock, headline, show_changes
 from foldlog.cli.options import json_option, session_argument
 from foldlog.cli.output import Column, note, print_json, print_lines, show, styled
 from foldlog.cli.safe import one_line, safe_json, shortened
-from foldlog.cli.stores import find, reading, version_of
+from foldlog.cli.stores import find, reading, version_of, view_of
+from foldlog.eventstore import Store
 from foldlog.projections import View, diff, open_view, render, resolve, why
 from foldlog.projections.explain.listing import Row, rows, text_of_item
 from foldlog.projections.explain.why import Cause
 from foldlog.projections.render.items import Item, items
 from foldlog.projections.render.render import Open, interrupted_items, open_calls
+from foldlog.projections.view.named import is_side, named_view
 from foldlog.projections.wire.blocks import blocks, content_of
+from foldlog.projections.wire.requests import with_marks
 
 TEXT_CHARS = 100
 """How many characters a table shows of the text in place of a piece."""
@@ -39,6 +42,9 @@ CAUSE_COLUMNS: list[Column[Cause]] = [
     Column("reason", lambda cause: cause.reason, folds=True, least=40),
 ]
 
+VIEW = "view"
+"""What ``diff`` calls the view of the other version."""
+
 ROLE_COLOURS = {"user": "green", "assistant": "cyan", "system": "magenta"}
 
 
@@ -52,24 +58,38 @@ ROLE_COLOURS = {"user": "green", "assistant": "cyan", "system": "magenta"}
     type=click.Choice(["request", "pieces", "text"]),
     help="Default: text; with --json, request.",
 )
+@click.option(
+    "--exact", is_flag=True, help="A request with the cache_control marks it was sent with."
+)
 @json_option
 @click.pass_obj
 def view_command(
-    where: str | None, session: str, at: str | None, recover: bool, form: str | None, json: bool
+    where: str | None,
+    session: str,
+    at: str | None,
+    recover: bool,
+    form: str | None,
+    exact: bool,
+    json: bool,
 ) -> None:
     """Show what the model sees, now or at any version.
 
-    Open calls at its end are shown as they are, and named on stderr. Nothing is written.
+    --at request:K --as request prints what was sent: the same keys in their order, texts or
+    blocks, and messages; cache_control marks with --exact. Open calls at the end of a view are
+    shown as they are, and named on stderr. Nothing is written.
     """
     with reading(where) as store:
         name = find(store, session)
-        view = open_view(store, name, version_of(store, name, at))
-        if not recover:
+        if recover:
+            view = open_view(store, name, version_of(store, name, at))
+        else:
+            view = view_of(store, name, at)
+        if not recover and view.request is None:
             _tell_open(view)
         if form == "pieces":
             show(rows(view), PIECE_COLUMNS, json=json, to_json=Row.to_json)
         elif form == "request" or (form is None and json):
-            _show_request(view, "recover" if recover else "keep", json=json)
+            _show_request(view, "recover" if recover else "keep", exact, json=json)
         else:
             _show_text(view, recover, json=json)
 
@@ -81,8 +101,10 @@ def _tell_open(view: View) -> None:
         note(f"Note: calls without a result at the end: {names}. --recover shows them closed.")
 
 
-def _show_request(view: View, open: Open, *, json: bool) -> None:
+def _show_request(view: View, open: Open, exact: bool, *, json: bool) -> None:
     request = render(view, open=open)
+    if exact and view.request is not None:
+        request |= with_marks(request, view.request.data.get("marks") or {})
     if json:
         print_json([request])
     else:
@@ -132,12 +154,29 @@ def _text(view: View, shown: list[Item]) -> Iterator[str]:
 def diff_command(where: str | None, session: str, a: str, b: str, json: bool) -> None:
     """Show what changed between two views.
 
-    A and B name their versions. What is positive under `saved` makes B smaller.
+    A and B name their versions. `diff SESSION request:K view` compares what was sent with the
+    view that it was sent for. What is positive under `saved` makes B smaller.
     """
     with reading(where) as store:
         name = find(store, session)
-        before, after = (open_view(store, name, resolve(store, name, v)) for v in (a, b))
+        before, after = _compared(store, name, a, b)
         show_changes(diff(before, after), json=json)
+
+
+def _compared(store: Store, session: str, a: str, b: str) -> tuple[View, View]:
+    """Return two views that a person names; ``view`` is that of the version of the other."""
+    named = [None if name == VIEW else named_view(store, session, name) for name in (a, b)]
+    for view, name in zip(named, (a, b), strict=True):
+        if view is not None and is_side(view):
+            raise click.UsageError(
+                f"{name} was sent on the side, for no view of the session."
+                f" `foldlog view SESSION --at {name}` shows it."
+            )
+    known = next((view for view in named if view is not None), None)
+    if known is None:
+        raise click.UsageError("`view` is the view of the other one: name a version or a request.")
+    before, after = (view or open_view(store, session, known.version) for view in named)
+    return before, after
 
 
 @click.command()

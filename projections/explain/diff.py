@@ -9,7 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from foldlog.projections.explain.listing import piece_tokens
+from foldlog.projections.explain.sent import SENT, AsSent, Sent, differences
 from foldlog.projections.explain.why import IN_PLACE, Cause, cause_of, cause_of_leaving
+from foldlog.projections.render.divergence import same
 from foldlog.projections.view.pieces import WHOLE, Piece, Shown
 from foldlog.projections.view.view import View
 
@@ -25,17 +27,20 @@ class Change:
         after: How the second view shows it; None likewise.
         cause: The event that made the change; None for what was added.
         tokens: Estimated tokens that the change saves; negative if it costs some.
+        sent: What was sent there, where a request differed from its view.
     """
 
     first: int
     last: int
-    before: Shown | None
-    after: Shown | None
+    before: Shown | AsSent | None
+    after: Shown | AsSent | None
     cause: Cause | None
     tokens: int
+    sent: Sent | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as ``foldlog diff --json`` prints it."""
+        more = {} if self.sent is None else {"sent": self.sent.to_json()}
         return {
             "first": self.first,
             "last": self.last,
@@ -45,6 +50,7 @@ class Change:
             "rule": self.cause.rule if self.cause else None,
             "reason": self.cause.reason if self.cause else None,
             "tokens": self.tokens,
+            **more,
         }
 
 
@@ -52,13 +58,38 @@ def diff(before: View, after: View) -> list[Change]:
     """Return what changed between two views of one session, in the order of versions.
 
     Ranges that show nothing of their own in either view (settings, requests, the edits themselves)
-    are left out.
+    are left out. Of a request it is also what was sent otherwise than its view shows it.
     """
-    return [
+    found = [
         _change(before, after, old, new)
         for old, new in _parts(before, after)
         if (old and old.shown) != (new and new.shown) and _is_seen(before, after, old, new)
     ]
+    return sorted([*found, *_sent_otherwise(before, after)], key=lambda change: change.first)
+
+
+def _sent_otherwise(before: View, after: View) -> Iterator[Change]:
+    """Yield what only one of two views was sent otherwise, or both in ways of their own."""
+    old, new = differences(before), differences(after)
+    for place in dict.fromkeys([*old, *new]):
+        was, now = old.get(place), new.get(place)
+        if was and now and same(was.messages, now.messages):
+            continue
+        known = now or was
+        assert known is not None
+        view = after if now else before
+        assert view.request is not None
+        piece = view.piece(known.first)
+        shown = piece.shown if piece else WHOLE
+        yield Change(
+            known.first,
+            known.last,
+            SENT if was else shown,
+            SENT if now else shown,
+            Cause(view.request.version, SENT.kind, known.difference, shown),
+            (was.tokens if was else known.seen_tokens) - (now.tokens if now else known.seen_tokens),
+            known,
+        )
 
 
 def _parts(before: View, after: View) -> Iterator[tuple[Piece | None, Piece | None]]:

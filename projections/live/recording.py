@@ -35,6 +35,7 @@ from foldlog.projections.render.digest import digest
 from foldlog.projections.summaries.overflow import Overflow, is_overflow
 from foldlog.projections.view.open import project
 from foldlog.projections.view.view import View
+from foldlog.projections.wire.requests import marks_of
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session
@@ -213,6 +214,8 @@ class Recording:
         before: Sequence[EventDraft] = (),
     ) -> Outgoing:
         data |= {"model": body.get("model"), "params": HarnessRequest(body).params}
+        if marks := marks_of(body):
+            data["marks"] = marks
         if asked.betas | added:
             data["betas"] = sorted(asked.betas | added)
         request = self.session.append(*before, EventDraft("request.sent", data))[-1]

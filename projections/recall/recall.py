@@ -28,7 +28,7 @@ from foldlog.projections.recall.quoted import (
 )
 from foldlog.projections.recall.reach import Reach, sight_in
 from foldlog.projections.recall.tool import NAME, Asked, Mistake, Named
-from foldlog.projections.view.address import resolve
+from foldlog.projections.view.address import named_request, resolve
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import CALLS, blocks, content_of, kind, plain_text, text
 from foldlog.projections.wire.contents import CONTENT, block_of, content
@@ -115,6 +115,9 @@ class Recall:
     def _show(self, asked: Asked, named: Named, within: str) -> str | list[Json]:
         session = self._reach.session(named, within)
         if isinstance(named.version, str):
+            request = named_request(self._store, session, named.version)
+            if request is not None and "sent" in request.data:  # on the side, for no view
+                return self._event(asked, session, request, named.block)
             return self._view(asked, session, resolve(self._store, session, named.version))
         if named.last is not None:
             return self._range(asked, session, named.version, named.last)

@@ -43,6 +43,10 @@ def render(view: View, *, open: Open = "error", model: str | None = None) -> dic
         InvalidView: A call at the end is open (with ``error``), or a summary that is shown does
             not exist.
     """
+    if view.request is not None:
+        from foldlog.projections.render.sent import sent  # which renders views itself
+
+        return {"system": None, "tools": None, **sent(view, view.request)}
     return request_of(view, render_messages(view, open=open, model=model))
 
 

@@ -42,7 +42,7 @@ def sent(view: View, request: Event, holding: Callable[[Event], Instead] | None 
 
 def rendered(view: View, request: Event, open: Open = "keep") -> Request:
     """Return a view as it is rendered for the model that a request asked."""
-    return request_of(view, _messages(view, request, open))
+    return request_of(view, seen_messages(view, request, open))
 
 
 def _rebuilt(view: View, request: Event, holding: Callable[[Event], Instead] | None) -> Request:
@@ -51,12 +51,13 @@ def _rebuilt(view: View, request: Event, holding: Callable[[Event], Instead] | N
         instead: Instead = {}
         if "from" not in differing:
             instead = holding(request) if holding else instead_of(request, view.event)
-        seen = _messages(view, request, "keep")
+        seen = seen_messages(view, request)
         return rebuilt(request_of(view, seen), seen, differing, instead)
     except (KeyError, TypeError, AttributeError, VersionNotFound):
         raise unsaid(request) from None
 
 
-def _messages(view: View, request: Event, open: Open) -> list[Message]:
+def seen_messages(view: View, request: Event, open: Open = "keep") -> list[Message]:
+    """Return the messages of a view as they are rendered for the model that a request asked."""
     model = request.data.get("model")
     return render_messages(view, open=open, model=model if isinstance(model, str) else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -46,7 +47,11 @@ class View:
         version: The view shows ``L(version)``.
         head: The tip of the lineage, not counting moves that end it.
         lineage: The versions that it is made of, as closed ranges in conversation order.
+        request: The ``request.sent`` that the view stands for: it is rendered as it was sent then.
+            None for the view of a version.
     """
+
+    request: Event | None = None
 
     def __init__(
         self,
@@ -130,6 +135,12 @@ class View:
         return tuple(sorted(version for version in found if isinstance(version, int)))
 
     # -- events ------------------------------------------------------------------------------
+
+    def as_sent(self, request: Event) -> View:
+        """Return the view as it stands for a ``request.sent`` that saw it."""
+        view = copy(self)
+        view.request = request
+        return view
 
     def event(self, version: int) -> Event:
         """Return an event of the session, on the lineage or not.

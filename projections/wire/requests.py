@@ -6,8 +6,8 @@ cache, and the model never sees it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from foldlog.eventstore.events import Json
 
@@ -15,6 +15,9 @@ MARK = "cache_control"
 
 SETTINGS = ("system", "tools")
 """What of a request is set once and holds from there on."""
+
+Mark: TypeAlias = list[Json]
+"""Where a mark was: its path, the mark, and its place among the block's keys if it is not last."""
 
 VISIBLE = (*SETTINGS, "messages")
 """What of a request the model sees."""
@@ -42,6 +45,61 @@ def unmarked_messages(messages: Json) -> Json:
     if not isinstance(messages, list):
         return messages
     return _changed(messages, [_inside(message, "content") for message in messages])
+
+
+def marks_of(request: Mapping[str, Any]) -> dict[str, list[Mark]]:
+    """Return the marks of a request: those of its system prompt, its tools and its messages.
+
+    A mark is named by its path, the indexes from the outside in, with ``source`` before one in the
+    content of a source. A mark that is null is none.
+    """
+    found = {key: list(_marks(request.get(key), [])) for key in VISIBLE}
+    return {key: marks for key, marks in found.items() if marks}
+
+
+def with_marks(request: Mapping[str, Any], marks: Mapping[str, Iterable[Mark]]) -> dict[str, Json]:
+    """Return what the model sees of a request, with these marks in place of its own."""
+    made = visible(request)
+    for key in made:
+        for path, mark, *place in marks.get(key, ()):
+            made[key] = _with_mark(made[key], path, mark, place[0] if place else None)
+    return made
+
+
+def _marks(value: Json, path: list[Json]) -> Iterator[Mark]:
+    if not isinstance(value, list):
+        return
+    for at, item in enumerate(value):
+        if not isinstance(item, dict):
+            continue
+        mark = item.get(MARK)
+        if mark is not None and "role" not in item:
+            nth = list(item).index(MARK)
+            yield [[*path, at], mark] if nth == len(item) - 1 else [[*path, at], mark, nth]
+        yield from _marks(item.get("content"), [*path, at])
+        source = item.get("source")
+        if isinstance(source, dict):
+            yield from _marks(source.get("content"), [*path, at, "source"])
+
+
+def _with_mark(value: Json, path: list[Json], mark: Json, nth: int | None) -> Json:
+    """Return a list, or an object with one under ``content``, with a mark at a path in it."""
+    if isinstance(value, dict) and path and not isinstance(path[0], str):
+        return {**value, "content": _with_mark(value.get("content"), path, mark, nth)}
+    if isinstance(value, dict) and path:
+        return {**value, path[0]: _with_mark(value.get(path[0]), path[1:], mark, nth)}
+    if isinstance(value, dict):
+        pairs = [pair for pair in value.items() if pair[0] != MARK]
+        pairs.insert(len(pairs) if nth is None else nth, (MARK, mark))
+        return dict(pairs)
+    if not isinstance(value, list) or not path or not _is_index(path[0], value):
+        return value
+    at = path[0]
+    return [*value[:at], _with_mark(value[at], path[1:], mark, nth), *value[at + 1 :]]
+
+
+def _is_index(value: Json, items: list[Json]) -> bool:
+    return isinstance(value, int) and 0 <= value < len(items)
 
 
 def _block(block: Json) -> Json:

@@ -156,14 +156,20 @@ def wholes(exchanges: Iterable[Exchange]) -> Iterator[dict[str, Any]]:
             held[one.answer["id"]] = {**body, "messages": [*body["messages"], reply]}
 
 
-def misshown(store: EventStore, sent: Iterable[Sent]) -> list[str]:
-    """The requests that are not shown as they were sent, each with the first difference."""
-    found = ((one, _mistake(store, one)) for one in sent)
+def misshown(store: EventStore, sent: Iterable[Sent], *, exact: bool = False) -> list[str]:
+    """The requests that are not shown as they were sent, each with the first difference.
+
+    Args:
+        exact: With their marks for the prompt cache.
+    """
+    found = ((one, _mistake(store, one, exact)) for one in sent)
     return [f"request:{one.number} of {one.session}: {text}" for one, text in found if text]
 
 
-def _mistake(store: EventStore, sent: Sent) -> str:
+def _mistake(store: EventStore, sent: Sent, exact: bool) -> str:
     try:
+        if exact:
+            return difference(printed(store, sent, "--exact"), sent.body)
         return difference(shown(store, sent), asked(sent.body))
     except AssertionError as error:
         return str(error)
@@ -177,10 +183,16 @@ def diverging(store: EventStore) -> list[int]:
 
 def shown(store: EventStore, sent: Sent) -> dict[str, Any]:
     """What ``foldlog view SESSION --at request:K --as request`` prints, without its settings."""
-    command = ("view", sent.session, "--at", f"request:{sent.number}", "--as", "request")
+    return asked(printed(store, sent))
+
+
+def printed(store: EventStore, sent: Sent, *more: str) -> dict[str, Any]:
+    """The same as it is printed."""
+    command = ("view", sent.session, "--at", f"request:{sent.number}", "--as", "request", *more)
     done = CliRunner().invoke(foldlog, ["--db", store.path, *command])
     assert done.exit_code == 0, done.output
-    return asked(json.loads(done.stdout))
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def asked(body: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tests.clients.conftest import LIVE, Place
 from tests.clients.exchanges import heard, recorded
 from tests.clients.loops import LOOPS
 from tests.clients.replay import diverging, located, misshown
-from tests.clients.test_recorded import TO_COME, ordinary
+from tests.clients.test_recorded import ordinary
 from tests.proxy.talk import verify
 
 
@@ -28,11 +28,7 @@ def test_what_it_sends_is_what_is_shown(place: Callable[..., Place], name: str) 
     sent = located(at.store, heard(at.api))
     assert [received.refusal for received in at.api.requests if received.refusal] == []
     verify(at.store)
-    reason = TO_COME.get(f"{name}-proxy")
-    wrong = misshown(at.store, sent)
-    if wrong and reason:
-        pytest.xfail(reason)
-    assert wrong == []
+    assert misshown(at.store, sent) == []
     assert not ordinary(name) or diverging(at.store) == []
 
 

@@ -3,8 +3,6 @@
 The recordings are in tests/fixtures/clients; a README there says where they come from. One of them:
 
     pytest tests/clients/test_recorded.py -k "claude-code-2.1.332/compact and proxy"
-
-What is not true yet is listed in ``TO_COME``, each with its reason; take a line out when it is.
 """
 
 from __future__ import annotations
@@ -25,20 +23,6 @@ DOORS = {"proxy": replay, "sdk": replay_through_the_sdk}
 REPLIES = ("message.assistant", "request.answered")
 """Where replies are recorded: in the conversation, or as the answer to a request of its own."""
 
-ASKED = "a request for a summary is shown as the view, not as it was sent"
-
-TO_COME = {
-    "claude-code-2.1.197/automatic-proxy": ASKED,
-    "claude-code-2.1.197/automatic-sdk": ASKED,
-    "claude-code-2.1.197/compact-proxy": ASKED,
-    "claude-code-2.1.197/compact-sdk": ASKED,
-    "claude-code-2.1.332/automatic-proxy": ASKED,
-    "claude-code-2.1.332/automatic-sdk": ASKED,
-    "claude-code-2.1.332/compact-proxy": ASKED,
-    "claude-code-2.1.332/compact-sdk": ASKED,
-}
-"""What is not shown as it was sent yet, and why."""
-
 
 def ordinary(name: str) -> bool:
     """Whether a loop does nothing but talk and call tools."""
@@ -50,18 +34,14 @@ def single(name: str) -> bool:
     return not name.endswith(("/agent", "/stream"))
 
 
-def cases(of: Callable[[str], bool], to_come: dict[str, str]) -> list[object]:
-    """The loops through each door; those that fail today are marked with the reason."""
+def cases(of: Callable[[str], bool]) -> list[object]:
+    """The loops through each door."""
     return [
-        pytest.param(name, door, id=f"{name}-{door}", marks=marks(to_come.get(f"{name}-{door}")))
+        pytest.param(name, door, id=f"{name}-{door}")
         for name in exchanges.recorded()
         for door in DOORS
         if of(name) and (door == "proxy" or single(name))
     ]
-
-
-def marks(reason: str | None) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
 
 
 @dataclass
@@ -91,7 +71,7 @@ def every(name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("name", "door"), cases(every, {}))
+@pytest.mark.parametrize(("name", "door"), cases(every))
 def test_it_is_recorded_and_can_be_proven(replays: Replays, name: str, door: str) -> None:
     store, sent = replays.of(name, door)
     assert len(sent) == len(exchanges.read(name))
@@ -101,13 +81,20 @@ def test_it_is_recorded_and_can_be_proven(replays: Replays, name: str, door: str
     verify(store)
 
 
-@pytest.mark.parametrize(("name", "door"), cases(every, TO_COME))
+@pytest.mark.parametrize(("name", "door"), cases(every))
 def test_each_request_is_shown_as_it_was_sent(replays: Replays, name: str, door: str) -> None:
     store, sent = replays.of(name, door)
     assert misshown(store, sent) == []
 
 
-@pytest.mark.parametrize(("name", "door"), cases(ordinary, {}))
+@pytest.mark.parametrize(("name", "door"), cases(every))
+def test_with_its_marks_for_the_prompt_cache(replays: Replays, name: str, door: str) -> None:
+    store, sent = replays.of(name, door)
+    whole = [one for one in sent if not one.body.get("thread")]
+    assert misshown(store, whole, exact=True) == []
+
+
+@pytest.mark.parametrize(("name", "door"), cases(ordinary))
 def test_nothing_differs_from_the_view(replays: Replays, name: str, door: str) -> None:
     store, _ = replays.of(name, door)
     assert diverging(store) == []
