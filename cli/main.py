@@ -31,7 +31,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("show", "Show one event with its full content."),
         "search": ("search", "Find where something was said, in any language."),
         "stats": ("figures", "Count tokens, cost, cache hits, sizes and tools."),
-        "sql": ("figures", "Run a read-only SQL query over the store."),
+        "sql": ("sql", "Run a read-only SQL query over the store."),
     },
     "See what the model saw": {
         "view": ("views", "Show what the model sees, now or at any version."),

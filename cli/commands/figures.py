@@ -1,47 +1,111 @@
-"""Figures: tokens, cost, cache, sizes and tools; and whatever an SQL query counts."""
+"""Figures: tokens, cost, cache, sizes, tools and compactions, for all time or a period."""
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from math import isfinite
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from foldlog.cli.local_time import LocalWhen, day, since_epoch, zone
 from foldlog.cli.options import SessionName, json_option
-from foldlog.cli.output import Cell, Column, print_json, print_lines, styled, table
+from foldlog.cli.output import Cell, Column, on_terminal, print_json, print_lines, styled, table
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import Queryable, Store
-from foldlog.eventstore.store import queryable
-from foldlog.projections.explain.statistics import Statistics, Usage, statistics
+from foldlog.projections.explain.replies import Reply, Usage
+from foldlog.projections.explain.statistics import Compaction, Period, Statistics, statistics
+from foldlog.projections.explain.tool_figures import Tool
 
 DEAREST = 10
 """How many sessions people are shown by their cost; ``--json`` prints all."""
 
+BAR = 20
+"""The width of the longest bar."""
+
+GROUPS = ("session", "project", "day", "model", "tool")
+"""What ``--by`` takes. A project is the folder that a session worked in."""
+
 
 @click.command()
 @click.argument("session", required=False, type=SessionName())
+@click.option("--since", type=LocalWhen(), help="Only from this time on (2026-11-29, 12h, 7d).")
+@click.option("--until", type=LocalWhen(end=True), help="Only up to this time; a day, to its end.")
+@click.option("--by", type=click.Choice(GROUPS), help="Group tokens and cost by this.")
 @json_option
 @click.pass_obj
-def stats_command(where: str | None, session: str | None, json: bool) -> None:
+def stats_command(
+    where: str | None,
+    session: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    by: str | None,
+    json: bool,
+) -> None:
     """Count tokens, cost, cache hits, sizes and tools.
 
-    Of one session, or of the whole store. Tokens of requests are the API's own count. Their cost is
-    in dollars, by the list prices of each reply's model at its time; models whose prices are not
-    known are named, and what they cost is not counted. Sizes are estimated.
+    Of one session, or of the whole store. Tokens of requests are the API's own count, once a reply.
+    Their cost is in dollars: as it was recorded, else by the list prices of each reply's model at
+    its time (the share is named). Models whose prices are not known are named, and what they cost
+    is not counted. Sizes are estimated. Times and days are those of this machine's time zone.
     """
+    period = Period(since_epoch(since), since_epoch(until))
     with reading(where) as store:
         name = find(store, session) if session else None
-        found = statistics(store.read(name) if name else store.events())
+        events = store.read(name) if name else store.events()
+        found = statistics(events, period=period, by=_grouping(store, by))
         about = {"session": name} if name else _about(store)
     if json:
-        costs = {} if name else {"by_session": _by_session(found)}
-        print_json([{**about, **found.to_json(), **costs}])
+        print_json([_answer(about, found, since, until, by, of_store=name is None)])
     else:
-        print_lines(_pages(about, found, of_store=name is None))
+        print_lines(_pages(about, found, by, of_store=name is None))
+
+
+def _grouping(store: Store, by: str | None) -> Callable[[Reply], str] | None:
+    """Return what says to which group a reply belongs; tools are grouped without replies."""
+    if by == "project":
+        folders = {info.session: info.cwd or "?" for info in store.sessions()}
+        return lambda reply: folders.get(reply.session, "?")
+    groupings: dict[str | None, Callable[[Reply], str]] = {
+        "session": lambda reply: reply.session,
+        "day": lambda reply: day(reply.at),
+        "model": lambda reply: reply.model,
+    }
+    return groupings.get(by)
+
+
+def _answer(
+    about: dict[str, Any],
+    found: Statistics,
+    since: datetime | None,
+    until: datetime | None,
+    by: str | None,
+    *,
+    of_store: bool,
+) -> dict[str, Any]:
+    answer = {
+        **about,
+        "since": since and since.isoformat(),
+        "until": until and until.isoformat(),
+        "timezone": zone(),
+        **found.to_json(),
+        "by": _by(found, by),
+    }
+    costs = {name: usage.to_json() for name, usage in _dearest(found.sessions)}
+    return {**answer, "by_session": costs} if of_store else answer
+
+
+def _by(found: Statistics, by: str | None) -> dict[str, Any]:
+    if by == "tool":
+        return {name: tool.to_json() for name, tool in found.tools.items()}
+    return {name: usage.to_json() for name, usage in _sorted_groups(found, by)}
+
+
+def _sorted_groups(found: Statistics, by: str | None) -> list[tuple[str, Usage]]:
+    """Return the groups of replies: days in their order, anything else by its cost."""
+    return sorted(found.groups.items()) if by == "day" else _dearest(found.groups)
 
 
 def _about(store: Store) -> dict[str, Any]:
@@ -60,38 +124,72 @@ def _about(store: Store) -> dict[str, Any]:
     }
 
 
-def _by_session(found: Statistics) -> dict[str, Any]:
-    return {session: usage.to_json() for session, usage in _dearest(found)}
+def _dearest(usages: dict[str, Usage]) -> list[tuple[str, Usage]]:
+    return sorted(usages.items(), key=lambda item: (-item[1].dollars, -item[1].tokens))
 
 
-def _dearest(found: Statistics) -> list[tuple[str, Usage]]:
-    return sorted(found.sessions.items(), key=lambda item: item[1].dollars, reverse=True)
-
-
-def _pages(about: dict[str, Any], found: Statistics, *, of_store: bool) -> Iterator[str]:
+def _pages(
+    about: dict[str, Any], found: Statistics, by: str | None, *, of_store: bool
+) -> Iterator[str]:
     for key, value in [*about.items(), ("events", found.events)]:
         told = f"{value:,}" if isinstance(value, int) else one_line(str(value))
         yield f"{key.replace('_', ' ')}: {told}"
+    if by is not None:
+        yield from _group_part(found, by)
+        return
     yield from _part("Tokens, as the API counted them", _USAGE, _usage_rows(found))
-    yield from _unpriced(found)
+    yield from _money_notes(found)
     if of_store:
         yield from _part("The dearest sessions", _SESSIONS, _session_rows(found))
     sizes = sorted(found.causes.items(), key=lambda item: -item[1].tokens)
     rows: list[list[Cell]] = [[cause, size.count, size.tokens] for cause, size in sizes]
-    yield from _part("What takes the room, in estimated tokens", _SIZES, rows)
-    tools = sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
+    yield from _part("What takes the room, in estimated tokens", _SIZES, _barred(rows))
+    yield from _part("Tools, in estimated tokens and seconds", _TOOLS, _tool_rows(found))
+    yield from _lists(found)
+
+
+def _group_part(found: Statistics, by: str) -> Iterator[str]:
+    if by == "tool":
+        yield from _part("Tools, in estimated tokens and seconds", _TOOLS, _tool_rows(found))
+        return
+    groups = _sorted_groups(found, by)
+    amounts = [float(usage.dollars) for _, usage in groups]
+    if not any(amounts):
+        amounts = [float(usage.tokens) for _, usage in groups]
     rows = [
-        [name, tool.calls, tool.errors, tool.call_tokens, tool.result_tokens]
-        for name, tool in tools
+        [*_usage_row(name, usage), bar(amount, max(amounts))]
+        for (name, usage), amount in zip(groups, amounts, strict=True)
     ]
-    yield from _part("Tools, in estimated tokens", _TOOLS, rows)
+    title = f"{by} ({zone()})" if by == "day" else by
+    yield from _part(f"By {by}", (title, *_USAGE[1:], ""), rows)
+    yield from _money_notes(found)
 
 
-def _unpriced(found: Statistics) -> Iterator[str]:
-    """Yield what the cost leaves out, and whose list prices are not known."""
+def _money_notes(found: Statistics) -> Iterator[str]:
+    """Yield how much of the cost is estimated, what it leaves out, and whose price is unknown."""
+    if found.total.estimated is not None:
+        yield f"{found.total.estimated:.0%} of the cost is estimated: computed from list prices."
     if found.unpriced:
         models = ", ".join(f"{one_line(name)} ({n:,})" for name, n in found.unpriced.items())
         yield f"Prices are not known for requests of: {models}. Their cost is not counted."
+
+
+def _lists(found: Statistics) -> Iterator[str]:
+    """Yield what was largest, slowest and done again, and the compactions."""
+    rows: list[list[Cell]] = [
+        [place.tool, f"{place.session} {place.version}", int(place.amount)]
+        for place in found.largest
+    ]
+    yield from _part("The largest results", ("tool", _SHOW, "tokens", ""), _barred(rows))
+    rows = [[reads.path, reads.session, reads.reads, reads.again] for reads in found.repeated]
+    yield from _part("Read again", ("file", "session", "reads", "tokens again", ""), _barred(rows))
+    rows = [
+        [place.tool, f"{place.session} {place.version}", round(place.amount, 1)]
+        for place in found.slowest
+    ]
+    yield from _part("The slowest calls", ("tool", _SHOW, "seconds", ""), _barred(rows))
+    rows = [_compaction_row(compaction) for compaction in found.dearest_compactions()]
+    yield from _part(f"Compactions: {len(found.compactions):,}", _COMPACTIONS, rows)
 
 
 def _part(title: str, titles: Iterable[str], rows: list[list[Cell]]) -> Iterator[str]:
@@ -108,12 +206,35 @@ _USAGE = (
     *("model", "requests", "input", "cache read", "cache written", "output", "cache hit"),
     "dollars",
 )
-_SPARE = ("cache written",)
+_SPARE = ("cache written", "calls' tokens", "")
 """What a narrow terminal leaves out, so that the model's name is whole; ``--json`` prints all."""
 
-_SESSIONS = ("session", "requests", "cache hit", "dollars")
-_SIZES = ("cause", "count", "tokens")
-_TOOLS = ("tool", "calls", "errors", "calls' tokens", "results' tokens")
+_SHOW = "foldlog show"
+"""The title over what a person passes to that command."""
+
+_SESSIONS = ("session", "requests", "cache hit", "dollars", "")
+_SIZES = ("cause", "count", "tokens", "")
+_TOOLS = (
+    *("tool", "calls", "errors", "calls' tokens", "results' tokens", "seconds", "slowest"),
+    "",
+)
+_COMPACTIONS = ("rule", _SHOW, "tokens before", "after", "dollars")
+
+
+def bar(amount: float, largest: float) -> str | None:
+    """Return a bar for a terminal, as long as an amount is beside the largest one."""
+    if not on_terminal() or amount <= 0:
+        return None
+    from rich.bar import END_BLOCK_ELEMENTS, FULL_BLOCK
+
+    eighths = round(8 * BAR * amount / largest) or 1
+    return FULL_BLOCK * (eighths // 8) + END_BLOCK_ELEMENTS[eighths % 8].strip()
+
+
+def _barred(rows: list[list[Cell]]) -> list[list[Cell]]:
+    """Return the rows with a bar each, for their last cell."""
+    amounts = [float(row[-1] or 0) for row in rows]
+    return [[*row, bar(amount, max(amounts))] for row, amount in zip(rows, amounts, strict=True)]
 
 
 def _usage_rows(found: Statistics) -> list[list[Cell]]:
@@ -121,16 +242,35 @@ def _usage_rows(found: Statistics) -> list[list[Cell]]:
     return [*rows, _usage_row("all", found.total)] if len(rows) > 1 else rows
 
 
-def _usage_row(model: str, usage: Usage) -> list[Cell]:
+def _usage_row(name: str, usage: Usage) -> list[Cell]:
     counts = (usage.requests, usage.input, usage.cache_read, usage.cache_write, usage.output)
-    return [model, *counts, _hit(usage), _dollars(usage)]
+    return [name, *counts, _hit(usage), _dollars(usage)]
 
 
 def _session_rows(found: Statistics) -> list[list[Cell]]:
+    dearest = _dearest(found.sessions)[:DEAREST]
+    largest = float(dearest[0][1].dollars) if dearest else 0.0
     return [
-        [session, usage.requests, _hit(usage), _dollars(usage)]
-        for session, usage in _dearest(found)[:DEAREST]
+        [session, usage.requests, _hit(usage), _dollars(usage), bar(float(usage.dollars), largest)]
+        for session, usage in dearest
     ]
+
+
+def _tool_rows(found: Statistics) -> list[list[Cell]]:
+    tools = sorted(found.tools.items(), key=lambda item: -item[1].result_tokens)
+    most = max((tool.result_tokens for _, tool in tools), default=0)
+    return [[*_tool_row(name, tool), bar(tool.result_tokens, most)] for name, tool in tools]
+
+
+def _tool_row(name: str, tool: Tool) -> list[Cell]:
+    times = (round(tool.seconds, 1), round(tool.slowest, 1)) if tool.timed else (None, None)
+    return [name, tool.calls, tool.errors, tool.call_tokens, tool.result_tokens, *times]
+
+
+def _compaction_row(found: Compaction) -> list[Cell]:
+    cost = "not known" if found.cost is None else f"{found.cost:,.4f}"
+    place = f"{found.session} {found.version}"
+    return [found.rule, place, found.tokens_before, found.tokens_after, cost]
 
 
 def _hit(usage: Usage) -> str | None:
@@ -142,48 +282,3 @@ def _dollars(usage: Usage) -> str:
     if usage.cost is None:
         return "not known"
     return f"{usage.cost:,.4f}{' and more' if usage.unpriced else ''}"
-
-
-@click.command()
-@click.argument("query")
-@json_option
-@click.pass_obj
-def sql_command(where: str | None, query: str, json: bool) -> None:
-    """Run a read-only SQL query over the store.
-
-    Tables: events, sessions, payloads. Functions: foldlog_data(position), foldlog_meta(position),
-    foldlog_text(position), foldlog_payload(digest), foldlog_hash(hash).
-    """
-    with reading(where) as store:
-        titles, rows = queryable(store).sql(query)
-        names = _distinct(titles)
-        if json:
-            print_json(dict(zip(names, map(_json_cell, row), strict=True)) for row in rows)
-        else:
-            columns: list[Column[Any]] = [Column(name, lambda row: row) for name in names]
-            print_lines(table(columns, [[*map(_plain_cell, row)] for row in rows]))
-
-
-def _distinct(titles: Iterable[str]) -> list[str]:
-    """Return the names of columns, with a number where two are alike."""
-    names: list[str] = []
-    for title in titles:
-        name, number = title, 1
-        while name in names:
-            number += 1
-            name = f"{title}_{number}"
-        names.append(name)
-    return names
-
-
-def _json_cell(value: Any) -> Any:
-    """Bytes as sqlite-utils writes them in JSON."""
-    if isinstance(value, bytes):
-        return {"$base64": True, "encoded": b64encode(value).decode()}
-    if isinstance(value, float) and not isfinite(value):
-        return str(value)  # JSON has no infinity
-    return value
-
-
-def _plain_cell(value: Any) -> Cell:
-    return f"<{len(value):,} bytes>" if isinstance(value, bytes) else value

@@ -21,7 +21,7 @@ ANSWERS: dict[str, dict[str, list[str]]] = {
     "log": {"": ["demo-1", "torn"]},
     "show": {"": ["demo-1 4", "torn 2"], "of a handle with a block": ["foldlog:demo-1/8#1"]},
     "search": {"": ["tests"]},
-    "stats": {"of a session": ["demo-1"], "of the store": [""]},
+    "stats": {"of a session": ["demo-1"], "of the store": ["--by day"]},
     "view": {f"--as {kind}": [f"demo-1 --as {kind}"] for kind in ("request", "pieces", "text")},
     "diff": {"": ["demo-1 10 13", "demo-1 1 4"]},
     "why": {"": ["demo-1 7"]},

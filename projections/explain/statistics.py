@@ -1,48 +1,32 @@
-"""Compute the figures of a log: tokens as the API counted them, money, cache, sizes, tools.
+"""Figures of a log: tokens as the API counted them, money, the cache, what takes room, which tools.
 
-Tokens of requests are the API's own count, once a reply in all the events. Transcripts repeat the
-usage on every line of a reply, where the figure on the last line is the final one; copies, forks
-and imports of a recorded session repeat the reply. Replies are distinguished by message and request
-id. The cost is that of each reply, by the list prices of its model at its time. Sizes are
-estimated.
+Tokens of requests are the API's own count, once a reply in all the events (see ``replies``). Sizes
+are estimated. Events are read once, one after the other; what is kept of them are their replies and
+calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from foldlog.eventstore import Event
 from foldlog.eventstore.clock import microseconds
 from foldlog.eventstore.events import Json
+from foldlog.eventstore.listing import compacts
+from foldlog.projections.explain.replies import PAID, SUMMARIES, Replies, Reply, Usage, total
+from foldlog.projections.explain.tool_figures import LISTED, Place, Reads, Tool, ToolFigures
 from foldlog.projections.tokens.estimate import estimate
 from foldlog.projections.wire.blocks import (
     CALLS,
     RESULT,
     THINKING,
     blocks,
-    call_id,
     content_of,
     kind,
+    objects,
 )
-
-_USAGE = {
-    "input": "input_tokens",
-    "output": "output_tokens",
-    "cache_read": "cache_read_input_tokens",
-    "cache_write": "cache_creation_input_tokens",
-}
-
-_PAID = ("message.assistant", "request.answered", "summary.written", "summary.failed")
-"""The types of events that hold the usage of a request."""
-
-_SYNTHETIC = "<synthetic>"
-"""The model of replies that Claude Code writes itself: no request was made for them."""
-
-_ADVISOR = "advisor_message"
-"""The type of the steps in ``usage.iterations`` that another model took, billed apart."""
 
 _CAUSES = {
     "message.user": "user",
@@ -54,67 +38,71 @@ _CAUSES = {
 }
 
 
-@dataclass(slots=True)
-class Usage:
-    """What the API counted, in tokens: ``input`` is what no cache had or took.
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A period of time, both ends included, in microseconds since 1970; None leaves an end open."""
 
-    Attributes:
-        dollars: What the requests cost whose prices are known.
-        unpriced: How many requests have no known price.
-    """
+    since: int | None = None
+    until: int | None = None
 
-    requests: int = 0
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    dollars: Decimal = Decimal(0)
-    unpriced: int = 0
+    def holds(self, at: str) -> bool:
+        """Return whether a time in ISO 8601 lies in it; one that cannot be read lies in none."""
+        if self.since is None and self.until is None:
+            return True
+        try:
+            moment = microseconds(at)
+        except (ValueError, OverflowError):
+            return False
+        return (self.since is None or self.since <= moment) and (
+            self.until is None or moment <= self.until
+        )
 
-    @property
-    def cost(self) -> float | None:
-        """Return what it cost in dollars as far as that is known; None if nothing is."""
-        unknown = self.unpriced >= self.requests and not self.dollars
-        return None if unknown else round(float(self.dollars), 6)
 
-    @property
-    def cache_hit(self) -> float | None:
-        """The share of the input that the cache had, 0 to 1; None if nothing was counted."""
-        total = self.input + self.cache_read + self.cache_write
-        return self.cache_read / total if total else None
-
-    def add(self, other: Usage) -> None:
-        """Add the figures of another."""
-        for name in Usage.__slots__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def counts(self) -> dict[str, int]:
-        """Return the number of requests and of their tokens."""
-        return {name: getattr(self, name) for name in ("requests", *_USAGE)}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as ``foldlog stats --json`` prints it for a model or a session."""
-        derived = {"cache_hit": self.cache_hit, "cost": self.cost, "unpriced": self.unpriced}
-        return {**self.counts(), **derived}
+ALWAYS = Period()
+"""The period that holds everything."""
 
 
 @dataclass(slots=True)
 class Size:
-    """How many there were of a cause, and their estimated tokens."""
+    """How many of a cause there were, and their estimated tokens."""
 
     count: int = 0
     tokens: int = 0
 
 
 @dataclass(slots=True)
-class Tool:
-    """How often a tool was called and failed; the estimated tokens of its calls and results."""
+class Compaction:
+    """One compaction: what it took away, and what it cost in dollars, as far as that is known.
 
-    calls: int = 0
-    results: int = 0
-    errors: int = 0
-    call_tokens: int = 0
-    result_tokens: int = 0
+    Attributes:
+        rewrite: What it cost to write the changed prompt into the cache again.
+        summary: What the request for the summary cost.
+        saved: What it saves on each later request.
+    """
+
+    session: str
+    version: int
+    rule: str
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    rewrite: float | None = None
+    summary: float | None = None
+    saved: float | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """Return what it cost in all; None where nothing is known."""
+        known = [amount for amount in (self.rewrite, self.summary) if amount is not None]
+        return sum(known) if known else None
+
+    @property
+    def removed(self) -> int:
+        """Return by how many estimated tokens the prompt is shorter; 0 where that is not known."""
+        return (self.tokens_before or 0) - (self.tokens_after or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as ``foldlog stats --json`` prints it."""
+        return {**asdict(self), "cost": self.cost}
 
 
 @dataclass(slots=True)
@@ -124,146 +112,159 @@ class Statistics:
     Attributes:
         events: How many there are.
         usage: By model. sessions: Usage by session; a fork's shared past is its parent's.
+        groups: Usage by what was asked for.
         causes: What takes the room. tools: By name.
+        largest: The largest results. slowest: The slowest calls.
+        repeated: Parts of files that were read more than once.
+        compactions: In order. summaries: Usage of the requests that were made for them.
     """
 
     events: int = 0
     usage: dict[str, Usage] = field(default_factory=dict)
     sessions: dict[str, Usage] = field(default_factory=dict)
+    groups: dict[str, Usage] = field(default_factory=dict)
     causes: dict[str, Size] = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
+    largest: list[Place] = field(default_factory=list)
+    slowest: list[Place] = field(default_factory=list)
+    repeated: list[Reads] = field(default_factory=list)
+    compactions: list[Compaction] = field(default_factory=list)
+    summaries: Usage = field(default_factory=Usage)
 
     @property
     def total(self) -> Usage:
         """The usage of all models together."""
-        total = Usage()
-        for usage in self.usage.values():
-            total.add(usage)
-        return total
+        return total(self.usage.values())
 
     @property
     def unpriced(self) -> dict[str, int]:
-        """The models with requests that have no known price, and how many."""
+        """The models with requests that have no known cost, and how many."""
         return {model: usage.unpriced for model, usage in self.usage.items() if usage.unpriced}
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as ``foldlog stats --json`` prints it."""
+        """Return the figures as ``foldlog stats --json`` prints them."""
         total = self.total
         return {
             "events": self.events,
             "tokens": total.counts(),
-            "cache_hit": total.cache_hit,
-            "cost": total.cost,
+            **total.rates(),
             "unpriced": self.unpriced,
             "models": {model: usage.to_json() for model, usage in self.usage.items()},
             "sizes": {cause: asdict(size) for cause, size in _largest(self.causes)},
-            "tools": {name: asdict(tool) for name, tool in self.tools.items()},
+            "tools": {name: tool.to_json() for name, tool in self.tools.items()},
+            "largest_results": [_place(place, "tokens") for place in self.largest],
+            "repeated_reads": [asdict(reads) for reads in self.repeated],
+            "slowest_calls": [_place(place, "seconds") for place in self.slowest],
+            "compactions": self._compactions(),
+        }
+
+    def dearest_compactions(self) -> list[Compaction]:
+        """Return those that took most away, at most as many as are listed."""
+        return sorted(self.compactions, key=lambda found: -found.removed)[:LISTED]
+
+    def _compactions(self) -> dict[str, Any]:
+        return {
+            "count": len(self.compactions),
+            "removed": sum(found.removed for found in self.compactions),
+            "rewrite": sum(found.rewrite or 0 for found in self.compactions),
+            "summaries": self.summaries.to_json(),
+            "largest": [found.to_json() for found in self.dearest_compactions()],
         }
 
 
-def statistics(events: Iterable[Event]) -> Statistics:
-    """Return the figures of events of one or more sessions, given in the order of recording."""
-    counting = _Counting()
+def statistics(
+    events: Iterable[Event], *, period: Period = ALWAYS, by: Callable[[Reply], str] | None = None
+) -> Statistics:
+    """Return the figures of events of one or more sessions, in the order they were recorded.
+
+    Args:
+        events: All of them, also those before the period: they say what belongs to what.
+        period: Count only what happened in it.
+        by: Returns the group of a reply.
+    """
+    counting = _Counting(period)
     for event in events:
         counting.take(event)
-    return counting.done()
-
-
-class _Reply(NamedTuple):
-    """What a reply says of its request.
-
-    Attributes:
-        name: Its message id, and a number where several requests were made for one event.
-        request: The request id; None where it is not known.
-        counted: The usage, as the API counted it.
-    """
-
-    session: str
-    name: str
-    request: str | None
-    model: str
-    at: str
-    counted: dict[str, Json]
-
-    def repeats(self, other: _Reply) -> bool:
-        """Return whether another session has the same reply: a copy, or another recording of it."""
-        if self.request is not None and other.request is not None:
-            return self.request == other.request
-        return self.session != other.session and _counts(self.counted) == _counts(other.counted)
+    return counting.done(by)
 
 
 class _Counting:
-    def __init__(self) -> None:
+    def __init__(self, period: Period) -> None:
         self._found = Statistics()
-        self._replies: dict[tuple[str, str, str | None], _Reply] = {}
-        self._calls: dict[tuple[str, str], str] = {}
+        self._period = period
+        self._replies = Replies()
+        self._tools = ToolFigures(self._found.tools)
+        self._compactions: list[tuple[Compaction, set[int]]] = []
 
     def take(self, event: Event) -> None:
-        self._found.events += 1
-        if event.type in _PAID:
-            self._usage(event)
-        if event.type == "tool.result":
-            self._result(event, {"type": RESULT, **event.data})
+        counts = self._period.holds(event.occurred)
+        self._found.events += counts
+        if event.type in PAID:
+            self._replies.take(event)
+        if event.type == "tool.started":
+            self._tools.started(event)
+        elif event.type == "tool.result":
+            if counts:
+                self._result(event, {"type": RESULT, **event.data})
         elif event.type in ("message.assistant", "message.user"):
             for block in blocks(content_of(event.data.get("content"))):
-                self._block(event, block)
-        elif event.type in _CAUSES:
-            self._size(_CAUSES[event.type], estimate(_said(event)))
+                self._block(event, block, counts)
+        elif counts and event.type in _CAUSES:
+            self._size(_CAUSES[event.type], estimate(_content(event)))
+        elif counts and compacts(event):
+            self._compactions.append(_compaction(event))
 
-    def done(self) -> Statistics:
-        for reply in _once(self._replies.values()):
-            self._add(reply.session, reply.model, _usage(reply))
-            for model, usage in _advice(reply):
-                self._add(reply.session, model, usage)
-        return self._found
+    def done(self, by: Callable[[Reply], str] | None) -> Statistics:
+        found, costs = self._found, dict[tuple[str, int], float | None]()
+        for reply in self._replies.once():
+            if self._period.holds(reply.at):
+                cost = self._add(reply, by and by(reply))
+                if reply.type in SUMMARIES:
+                    costs[reply.session, reply.version] = cost
+        for compaction, versions in self._compactions:
+            known = [costs.get((compaction.session, version)) for version in versions]
+            compaction.summary = sum(filter(None, known)) if any(known) else None
+        found.compactions = [compaction for compaction, _ in self._compactions]
+        found.largest, found.slowest = self._tools.results.all(), self._tools.calls.all()
+        found.repeated = self._tools.repeated
+        return found
 
-    def _add(self, session: str, model: str, usage: Usage) -> None:
-        self._found.usage.setdefault(model, Usage()).add(usage)
-        self._found.sessions.setdefault(session, Usage()).add(usage)
+    def _add(self, reply: Reply, group: str | None) -> float | None:
+        """Count a reply and return what it cost."""
+        bills = list(reply.bills())
+        for model, usage in bills:
+            self._found.usage.setdefault(model, Usage()).add(usage)
+            self._found.sessions.setdefault(reply.session, Usage()).add(usage)
+            if group is not None:
+                self._found.groups.setdefault(group, Usage()).add(usage)
+            if reply.type in SUMMARIES:
+                self._found.summaries.add(usage)
+        return total(usage for _, usage in bills).cost
 
-    def _usage(self, event: Event) -> None:
-        """Add a reply of a session once, with the figures of the line that counts most output."""
-        model, request = str(event.data.get("model") or "?"), event.data.get("request_id")
-        reported = None if model == _SYNTHETIC else event.data.get("usage")
-        for number, counted in enumerate(reported if isinstance(reported, list) else [reported]):
-            if not isinstance(counted, dict):
-                continue
-            name = f"{event.data.get('id') or (event.session, event.version)}/{number}"
-            id = request if isinstance(request, str) else None
-            known = self._replies.get((event.session, name, id))
-            if known is None or _output(known.counted) <= _output(counted):
-                reply = _Reply(event.session, name, id, model, _when(event), counted)
-                self._replies[event.session, name, id] = reply
-
-    def _block(self, event: Event, block: Json) -> None:
+    def _block(self, event: Event, block: Json, counts: bool) -> None:
         name = kind(block)
-        if name == RESULT:
+        if name in CALLS:
+            self._call(event, block, counts)
+        elif not counts:
+            return
+        elif name == RESULT:
             self._result(event, block)
-        elif name in CALLS:
-            self._call(event, block)
         elif event.type == "message.user":
             self._size("user", estimate(block))
         else:
             self._size("thinking" if name in THINKING else "replies", estimate(block))
 
-    def _call(self, event: Event, block: Json) -> None:
-        name, tokens = str(block.get("name")), estimate(block)
-        self._calls[event.session, str(call_id(block))] = name
-        tool = self._tool(name)
-        tool.calls += 1
-        tool.call_tokens += tokens
-        self._size("calls", tokens)
+    def _call(self, event: Event, block: Json, counts: bool) -> None:
+        name = self._tools.called(event, block)
+        if counts:
+            tokens = estimate(block)
+            self._tools.count_call(name, tokens)
+            self._size("calls", tokens)
 
     def _result(self, event: Event, block: Json) -> None:
         tokens = estimate(block.get("content"))
         self._size("results", tokens)
-        tool = self._tool(self._calls.get((event.session, str(call_id(block))), "?"))
-        tool.results += 1
-        tool.errors += block.get("is_error") is True
-        tool.result_tokens += tokens
-
-    def _tool(self, name: str) -> Tool:
-        return self._found.tools.setdefault(name, Tool())
+        self._tools.count_result(event, block, tokens)
 
     def _size(self, cause: str, tokens: int) -> None:
         size = self._found.causes.setdefault(cause, Size())
@@ -271,73 +272,43 @@ class _Counting:
         size.tokens += tokens
 
 
-def _once(replies: Iterable[_Reply]) -> Iterator[_Reply]:
-    """Yield each reply once, for the session that had it first; of copies, the final figures."""
-    named: dict[str, list[_Reply]] = {}
-    for reply in replies:
-        known = named.setdefault(reply.name, [])
-        for at, other in enumerate(known):
-            if reply.repeats(other):
-                if _output(reply.counted) > _output(other.counted):
-                    known[at] = reply._replace(session=other.session)
-                break
-        else:
-            known.append(reply)
-    for found in named.values():
-        yield from found
+def _compaction(event: Event) -> tuple[Compaction, set[int]]:
+    """Return a compaction as it was recorded, and the versions of its summaries."""
+    data, price = event.data, event.data.get("price")
+    price = price if isinstance(price, dict) else {}
+    compaction = Compaction(
+        event.session,
+        event.version,
+        str(data.get("rule") or "?"),
+        tokens_before=_number(data.get("tokens_before")),
+        tokens_after=_number(data.get("tokens_after")),
+        rewrite=_amount(price.get("dollars_once")),
+        saved=_amount(price.get("dollars_saved")),
+    )
+    written = {edit.get("summary") for edit in objects(data.get("edits")) if _is_whole(edit)}
+    return compaction, written
 
 
-def _usage(reply: _Reply) -> Usage:
-    """Return the tokens of a request, and what they cost by the prices of its time."""
-    return _priced(Usage(requests=1), reply.counted, reply.model, reply.at)
+def _is_whole(edit: Json) -> bool:
+    return isinstance(edit.get("summary"), int)
 
 
-def _advice(reply: _Reply) -> Iterator[tuple[str, Usage]]:
-    """Yield what other models took that advised while a reply was made, by model."""
-    steps = reply.counted.get("iterations")
-    for step in steps if isinstance(steps, list) else ():
-        if isinstance(step, dict) and step.get("type") == _ADVISOR:
-            model = str(step.get("model") or "?")
-            yield model, _priced(Usage(), step, model, reply.at)
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _priced(usage: Usage, counted: dict[str, Json], model: str, at: str) -> Usage:
-    """Add tokens and their price."""
-    from foldlog.projections.tokens.prices import cost  # imported only where costs are asked for
-
-    for name, tokens in _counts(counted).items():
-        setattr(usage, name, tokens)
-    if any(_counts(counted).values()):
-        dollars = cost(counted, model, at)
-        usage.dollars, usage.unpriced = dollars or Decimal(0), int(dollars is None)
-    return usage
+def _amount(value: Json) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _counts(counted: dict[str, Json]) -> dict[str, int]:
-    """Return the tokens that a usage counts, by the names that are used here."""
-    return {name: _count(counted.get(key)) for name, key in _USAGE.items()}
+def _place(place: Place, unit: str) -> dict[str, Any]:
+    told = {"session": place.session, "version": place.version, "tool": place.tool}
+    return {**told, unit: place.amount}
 
 
-def _output(counted: dict[str, Json]) -> int:
-    return _count(counted.get(_USAGE["output"]))
-
-
-def _when(event: Event) -> str:
-    """Return when a reply came: as its source says, if that is a time."""
-    try:
-        microseconds(event.occurred)
-    except (ValueError, OverflowError):
-        return event.at
-    return event.occurred
-
-
-def _said(event: Event) -> Json:
+def _content(event: Event) -> Json:
     fields = ("content", "text", "system", "tools")
     return next((event.data[name] for name in fields if event.data.get(name) is not None), None)
-
-
-def _count(value: Json) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _largest(causes: dict[str, Size]) -> Iterator[tuple[str, Size]]:
