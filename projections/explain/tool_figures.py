@@ -17,7 +17,7 @@ from foldlog.eventstore.clock import MICROSECONDS, microseconds
 from foldlog.eventstore.codec import dumps
 from foldlog.eventstore.events import Json
 from foldlog.projections.wire.blocks import call_id
-from foldlog.projections.wire.tool_calls import Call, touched
+from foldlog.projections.wire.tool_calls import Call, touched_files
 
 LISTED = 10
 """How many results, reads and calls are listed, the largest of each."""
@@ -180,7 +180,7 @@ class ToolFigures:
 
 def _path_read(name: str, made: dict[str, Json]) -> str | None:
     """Return the file that a call reads; None if it reads none."""
-    files = touched(Call("", 0, name, made))
+    files = touched_files(Call("", 0, name, made))
     return next((file.path for file in files if file.how == "read"), None)
 
 
