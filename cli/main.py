@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Bring sessions in, take them out": {
         "import": ("importing", "Import transcripts of other programs."),
+        "watch": ("watch", "Import what agents write, always: as a service of this user."),
         "export": ("exporting", "Write a session as Markdown, JSON Lines or a transcript."),
         "backup": ("exporting", "Copy the store while others write to it."),
         "proxy": ("proxy", "Record any harness: HTTP in front of the Messages API."),
@@ -59,6 +60,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "resume": ("chat", "Continue a session, from wherever it was killed."),
     },
     "Keep order": {
+        "doctor": ("doctor", "Check the store, and what is not in it yet."),
         "tasks": ("compaction", "Show the task board of a session."),
         "rename": ("sessions", "Give a session another title."),
         "tag": ("sessions", "Add tags to a session, or take them away."),
@@ -160,7 +162,12 @@ def foldlog(ctx: click.Context, db: str | None) -> None:
         raise click.UsageError("--db names no store: it is empty. Leave it out for the default.")
     ctx.obj = db
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        if sys.stdout.isatty():
+            from foldlog.cli.first_screen import show
+
+            show(db)
+        else:
+            click.echo(ctx.get_help())
 
 
 def main() -> None:

@@ -118,6 +118,12 @@ def version_of(store: Store, session: str, name: str | None) -> int | None:
     return None if name is None else resolve(store, session, name)
 
 
+def place_of(where: str | None) -> str:
+    """Return the store that is named, else the default one: an absolute path, or a URL."""
+    place = _place(where)
+    return place if scheme_of(place) else str(Path(place).absolute())
+
+
 def _place(where: str | None) -> str:
     """Return where the store is: as it was named, else in the user's application folder."""
     return str(Path(click.get_app_dir("foldlog")) / FILE) if where is None else where

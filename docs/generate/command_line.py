@@ -35,6 +35,7 @@ ANSWERS: dict[str, dict[str, list[str]]] = {
     "expand": {"": ["demo-1 7"]},
     "pin": {"": ["demo-1 10"]},
     "unpin": {"": ["demo-1 10"]},
+    "doctor": {"": [""]},
     "rename": {"": ["demo-1 another"]},
     "tag": {"": ["demo-1 a-tag"]},
 }
