@@ -1,4 +1,4 @@
-"""Figures of a log: tokens as the API counted them, money, the cache, what takes room, which tools.
+"""Compute the figures of a log: tokens as the API counted them, money, cache, sizes, tools.
 
 Tokens of requests are the API's own count, once a reply in all the events (see ``replies``). Sizes
 are estimated. Events are read once, one after the other; what is kept of them are their replies and
