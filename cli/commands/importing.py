@@ -134,8 +134,10 @@ class _Importer:
 
     def import_changed(self, watcher: Watcher) -> Iterator[ImportReport]:
         """Import what changed, and return the reports that say something."""
-        reports = formats.import_sources(self._store, watcher.changed(), dry_run=self._dry_run)
-        return (report for report in reports if report.new or report.rejected)
+        changed = watcher.changed()
+        reports = formats.import_sources(self._store, changed, dry_run=self._dry_run)
+        yield from (report for report in reports if report.new or report.rejected)
+        yield from watcher.refused()
 
 
 def _all_at_once(importer: _Importer, names: Names, *, json: bool) -> list[ImportReport]:

@@ -54,6 +54,7 @@ __all__ = [
     "home",
     "import_path",
     "import_sources",
+    "passed_over",
     "problems",
 ]
 
@@ -119,7 +120,7 @@ def import_path(
     files = _files(path, name)
     found = list(find(files, format))
     yield from import_sources(store, found, progress=progress, dry_run=dry_run)
-    yield from _passed_over(files, [source for _, source in found])
+    yield from passed_over(files, [source for _, source in found])
 
 
 def import_sources(
@@ -187,8 +188,8 @@ def _why(files: SourceFiles) -> str:
     return explain(files.root, files.head(files.root), IMPORTERS).reason
 
 
-def _passed_over(files: SourceFiles, found: Iterable[Source]) -> Iterator[ImportReport]:
-    """Report what is at a path and belongs to no source."""
+def passed_over(files: SourceFiles, found: Iterable[Source]) -> Iterator[ImportReport]:
+    """Yield a report for all that is at a path and belongs to no source, with why."""
     covered = {*chain.from_iterable((source.path, *source.parts) for source in found)}
     left = [file for file in files.all if covered.isdisjoint((file, *file.parents))]
     for file in left:

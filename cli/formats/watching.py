@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from foldlog.cli.formats.protocols import Source
+    from foldlog.cli.formats.report import ImportReport
 
 Stamps = dict["Path", "Stamp | None"]
 
@@ -29,6 +30,8 @@ class Watcher:
         self._format = format
         self._files: dict[Path, SourceFiles] = {}
         self._seen: dict[Path, Stamps] = {}
+        self._refused: dict[Path, set[ImportReport]] = {}
+        self._newly_refused: list[ImportReport] = []
 
     def changed(self) -> list[tuple[str, Source]]:
         """Return (format, source) of what changed since the last call; at first, of everything."""
@@ -40,11 +43,25 @@ class Watcher:
         self._seen = seen
         return changed
 
+    def refused(self) -> list[ImportReport]:
+        """Return a report for each file that could not be read at the last look, each once."""
+        return self._newly_refused
+
+    def _refuse(self, path: Path, files: SourceFiles, found: Iterable[Source]) -> None:
+        """Note the files at a path that are damaged now and were not before."""
+        reports = [report for report in formats.passed_over(files, found) if report.rejected]
+        before = self._refused.get(path, set())
+        self._newly_refused += [report for report in reports if report not in before]
+        self._refused[path] = set(reports)
+
     def _find(self) -> Iterator[tuple[str, Source]]:
+        self._newly_refused = []
         for path, name in self._names.items():
             if path.exists():
                 files = SourceFiles(path, name=name, before=self._files.get(path))
-                yield from formats.find(files, self._format)
+                found = list(formats.find(files, self._format))
+                yield from found
+                self._refuse(path, files, [source for _, source in found])
                 self._files[path] = files
 
 

@@ -144,7 +144,10 @@ def test_what_is_passed_over_in_a_folder_is_named_and_counted(tmp_path: Path, so
         (source.parent / f"note-{number}.txt").write_text("hello")
     result = run(tmp_path, source.parent)
     assert result.exit_code == 0
-    assert "7 files passed over: its format is none of claude-code: note-0.txt," in result.stdout
+    assert (
+        "7 files passed over: its format is none of claude-code, foldlog: note-0.txt,"
+        in result.stdout
+    )
     assert "and 2 more; --json lists them" in result.stdout
     named = [r for r in reports(run(tmp_path, source.parent, "--json")) if not r["session"]]
     assert [Path(report["file"]).name for report in named] == [f"note-{n}.txt" for n in range(7)]

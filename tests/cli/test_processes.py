@@ -241,6 +241,30 @@ def test_ctrl_c_ends_an_import_that_watches(tmp_path: Path) -> None:
         interrupt(watching)
 
 
+@POSIX
+def test_an_import_that_watches_goes_on_past_files_that_cannot_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    growing = folder / "abc.jsonl"
+    growing.write_text(LINE)
+    arguments = ("--db", tmp_path / "w.db", "import", folder, "--watch", "--json")
+    with started(*arguments) as watching:
+        assert '"new":2' in watching.stdout.readline()
+        watching.stderr.readline()
+        second = LINE.replace("u-1", "u-2").replace("null", '"u-1"', 1)
+        (folder / "wide.jsonl").write_bytes(LINE.encode("utf-16"))
+        assert "it is UTF-16 text" in watching.stdout.readline()
+        with growing.open("a") as file:
+            file.write('{"broken\n' + second[:40])
+        assert '"line":2' in watching.stdout.readline()
+        with growing.open("a") as file:
+            file.write(second[40:])
+        assert '"new":1' in watching.stdout.readline()
+        (folder / "wide.jsonl").write_text(LINE.replace("u-1", "u-3"))
+        assert '"new":2' in watching.stdout.readline(), "it can be read now"
+        interrupt(watching)
+
+
 class started:
     """A command that runs on, killed at the end if it still does."""
 

@@ -74,7 +74,7 @@ def test_the_program_reads_and_lists_it(install: Install, tmp_path: Path) -> Non
 
     report = json.loads(program("import", "--json"))
     assert (report["format"], report["session"], report["new"]) == ("parley", "lunch", 7)
-    assert "Formats: claude-code, parley." in program("import", "--help")
+    assert "Formats: claude-code, foldlog, parley." in program("import", "--help")
     assert "parley" not in program("export", "--help")
 
 
