@@ -29,7 +29,7 @@ COMPACT, MICROCOMPACT = "claude-code/compact", "claude-code/microcompact"
 
 
 def covered(transcript: Transcript, boundary: Node) -> tuple[Range, ...]:
-    """The versions that a boundary takes out of the view: the conversation, less what it keeps."""
+    """Return the versions of the conversation that a boundary does not keep in view."""
     kept = set(kept_by(transcript, boundary))
     found: list[Range] = []
     for stretch in transcript.lineage():
@@ -45,14 +45,14 @@ def covered(transcript: Transcript, boundary: Node) -> tuple[Range, ...]:
 
 
 def kept_by(transcript: Transcript, boundary: Node) -> list[str]:
-    """The uuids of the lines that a boundary keeps in view."""
+    """Return the uuids of the lines that a boundary keeps in view."""
     if boundary.preserved is None:
         return []
     return preserved(boundary, transcript.tree(), transcript.parents())[1]
 
 
 def take_snapshot(drafts: Drafts) -> None:
-    """A receipt of the view before its compaction."""
+    """Record a receipt of the view before its compaction."""
     pieces = [
         {"first": piece.first, "last": piece.last, "edit": piece.edit, **piece.shown.to_json()}
         for piece in drafts.transcript.pieces()

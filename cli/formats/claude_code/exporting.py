@@ -125,7 +125,7 @@ def _stand_in(event: Event, writer: Writer, shown: ShownLines) -> lines.Line | N
 
 
 def _end(store: Store, session: str, version: int) -> tuple[int, int]:
-    """Where the last line stood that was recorded up to a version."""
+    """Return where the last line stood that was recorded up to a version."""
     events = store.read(session, until=version)
     return max((_place(event) for event in events if is_line(event)), default=(0, 0))
 
@@ -145,7 +145,7 @@ def _json(line: lines.Line) -> bytes:
 
 
 def _inline_children(store: Store, session: str) -> list[str]:
-    """The subagents whose lines stand in the session's own file."""
+    """Return the subagents whose lines stand in the session's own file."""
     return [
         info.session
         for info in store.sessions()

@@ -128,7 +128,7 @@ class LineImporter:
             self.drafts.after("session.moved", {"cwd": cwd})
 
     def _read_summary(self, record: Record, parts: lines.Split, node: Node, boundary: Node) -> None:
-        """A summary; one that covers nothing (a copy begins at its boundary) is a message."""
+        """Read a summary; one that covers nothing (a copy begins at its boundary) is a message."""
         ranges = covered(self.transcript, boundary)
         if not ranges:
             self.drafts.line(record, parts, node)
@@ -152,7 +152,7 @@ class LineImporter:
             hide_before(self.drafts, tip)
 
     def _place_of(self, node: Node) -> int | None:
-        """The version to move to before the line; None: the head is where the line hangs."""
+        """Return the version to move to before the line; None: the head is where the line hangs."""
         transcript, tip = self.transcript, self.transcript.tip
         anchor = self._anchor_of(node)
         if tip is None or (anchor is tip and not transcript.is_continued):
@@ -187,7 +187,7 @@ class LineImporter:
     # -- what a reply answers ----------------------------------------------------------------
 
     def _ask(self, node: Node, line: Line) -> None:
-        """A reply that begins was asked for: what it answers is the view as it is now."""
+        """Record what a reply that begins was asked with: it answers the view as it is now."""
         if not node.sent or node.message_id is None or node.message_id in self.transcript.answered:
             return
         model = line["message"].get("model")

@@ -95,7 +95,7 @@ def _split_assistant(line: Line, node: Node) -> Split:
 
 
 def _failed_reply(line: Line, data: Line, rest: Line) -> Split:
-    """An API error that the program shows as if the assistant had said it."""
+    """Return an API error that the program shows as if the assistant had said it."""
     if "error" in line:
         return Split("request.failed", {"error": line["error"], **data}, {**rest, "error": None})
     return Split(
@@ -114,7 +114,7 @@ def _split_system(line: Line, node: Node) -> Split:
 
 
 def _split_typed(line: Line, attached: Line) -> Split:
-    """What a person typed while a turn was running, without the words that the program adds."""
+    """Return what a person typed during a turn, without the words that the program adds."""
     rest = {**line, "attachment": {**attached, "prompt": None}}
     return Split("message.user", {"content": attached["prompt"]}, rest)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def notices_of(records: Sequence[Record]) -> Iterator[LineNote]:
-    """The notices of a file, in the order of its lines."""
+    """Yield the notices of a file, in the order of its lines."""
     uuids = {_text(record, "uuid") for record in records}
     seen: set[str | None] = set()
     for record in records:
@@ -30,6 +30,6 @@ def notices_of(records: Sequence[Record]) -> Iterator[LineNote]:
 
 
 def _text(record: Record, key: str) -> str | None:
-    """What a line says under a key, where that is text."""
+    """Return what a line says under a key, where that is text."""
     value = record.value.get(key) if record.value else None
     return value if isinstance(value, str) else None

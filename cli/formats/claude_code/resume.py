@@ -42,7 +42,7 @@ def last_prompt_of(line: Mapping[str, Json]) -> LastPrompt:
 
 
 def resume(nodes: Sequence[Node], last_prompt: LastPrompt | None = None) -> list[Node]:
-    """The lines that a resume sends, in their order.
+    """Return the lines that a resume sends, in their order.
 
     Args:
         nodes: All nodes of the file, in file order.
@@ -101,7 +101,7 @@ def apply_preserved(
 def preserved(
     boundary: Node, tree: Mapping[str, Node], parents: Mapping[str, str | None]
 ) -> tuple[str | None, list[str]]:
-    """The line that a boundary hangs what it kept on, and the uuids of what it kept.
+    """Return the line that a boundary hangs what it kept on, and the uuids of what it kept.
 
     Newer versions list the uuids; older ones name the two ends of a segment.
     """
@@ -123,7 +123,7 @@ def _anchor(kept: Mapping[str, Json]) -> str | None:
 
 
 def _segment(head: Json, tail: Json, parents: Mapping[str, str | None]) -> list[str]:
-    """The uuids from head to tail, walked backwards; none when the walk misses the head."""
+    """Return the uuids from head to tail, walked backwards; none when the walk misses the head."""
     kept: list[str] = []
     step = tail
     while isinstance(step, str) and step in parents and step not in kept:
@@ -179,7 +179,7 @@ def _later_descendant(
 
 
 def descendants(root: str, parents: Mapping[str, str | None]) -> set[str]:
-    """The uuid itself and all that hangs on it, directly or not."""
+    """Return the uuid itself and all that hangs on it, directly or not."""
     children = defaultdict(list)
     for uuid, parent in parents.items():
         children[parent].append(uuid)
@@ -238,7 +238,7 @@ def bring_back(
 def _beside(
     on_chain: set[str], tree: Mapping[str, Node], parents: Mapping[str, str | None]
 ) -> tuple[dict[str, list[Node]], dict[str, list[Node]]]:
-    """By message id, in file order: the blocks that are not on the chain, and the results."""
+    """Return the blocks that are not on the chain, and the results, by message id."""
     blocks: dict[str, list[Node]] = defaultdict(list)
     results: dict[str, list[Node]] = defaultdict(list)
     for node in tree.values():
@@ -276,7 +276,7 @@ def turns(nodes: Iterable[Node]) -> list[Turn]:
 
 
 def _reply_of(node: Node, messages: list[list[Node]]) -> list[Node] | None:
-    """The message that an assistant line is a block of, if only results came in between."""
+    """Return the message that an assistant line is a block of, if only results came in between."""
     for message in reversed(messages):
         if message[0].type == "assistant":
             same = node.message_id is not None and message[0].message_id == node.message_id

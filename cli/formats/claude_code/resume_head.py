@@ -43,7 +43,7 @@ def settle(drafts: Drafts) -> None:
 
 
 def _show_cleared_again(drafts: Drafts) -> None:
-    """A micro-compaction ends with the process: a resume sends the results again."""
+    """Show cleared results again: a micro-compaction ends with the process."""
     edits = [
         {"first": piece.first, "last": piece.last, "shown": "whole"}
         for piece in drafts.transcript.pieces()
@@ -55,7 +55,7 @@ def _show_cleared_again(drafts: Drafts) -> None:
 
 
 def _places_to_go(transcript: Transcript, wanted: list[Node]) -> list[int]:
-    """The versions whose view may be the wanted one, the latest first."""
+    """Return the versions whose view may be the wanted one, the latest first."""
     if not wanted:
         return [START]
     leaf = wanted[-1]
@@ -87,7 +87,7 @@ def _base(transcript: Transcript, wanted: list[Node]) -> tuple[tuple[Range, ...]
 
 
 def _with_what_asked(transcript: Transcript, node: Node) -> range:
-    """A reply's first line goes with the request that it answers."""
+    """Return the versions of a line and of the request that it answers, if it begins a reply."""
     first = node.version
     while first - 1 in transcript.asked:
         first -= 1
@@ -95,7 +95,7 @@ def _with_what_asked(transcript: Transcript, node: Node) -> range:
 
 
 def _path(transcript: Transcript, base: tuple[Range, ...], rest: list[int]) -> tuple[Range, ...]:
-    """The base and the rest as few ranges; idle versions in between are taken along."""
+    """Return the base and the rest as few ranges; idle versions in between are taken along."""
     taken = Lineage(join_ranges([*base, *((version, version) for version in rest)]))
     path = [*base]
     for before, version in pairwise([base[-1][1], *rest]):

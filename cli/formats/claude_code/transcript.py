@@ -116,7 +116,7 @@ class Transcript:
         self.take(event.type, event.data, node)
 
     def node_of(self, line: dict[str, Any]) -> Node | None:
-        """The node of the next line."""
+        """Return the node of the next line."""
         after = self.tip.uuid if self.tip else None
         return node_of(line, self.version + 1, after=after, agent_file=self.agent)
 
@@ -152,7 +152,7 @@ class Transcript:
             self.answered.add(node.message_id)
 
     def _join_group(self, node: Node, anchor: Node | None) -> None:
-        """A reply's blocks, its results and what hangs on them belong together."""
+        """Note what belongs together: a reply's blocks, its results and what hangs on them."""
         group = node.message_id
         if group is None and anchor is not None and (node.results or node.type == "attachment"):
             group = self._groups.get(anchor.version)
@@ -204,7 +204,7 @@ class Transcript:
         self.cwd = data.get("cwd") or self.cwd
 
     def _take_name(self, data: Mapping[str, Json]) -> None:
-        """A line that gives the session a title; one of a lower kind does not replace it."""
+        """Take the title that a line gives the session; a lower kind does not replace a higher."""
         kind = str(data.get("type"))
         title, rank = data.get(TITLE_KEYS[kind]), [*TITLE_KEYS].index(kind)
         if kind == "summary" and str(data.get("leafUuid")) not in self._by_uuid:
@@ -215,11 +215,11 @@ class Transcript:
     # -- the tree ----------------------------------------------------------------------------
 
     def find(self, uuid: str | None) -> Node | None:
-        """The line of that name; of two the later."""
+        """Return the line of that name; of two the later."""
         return None if uuid is None else self._by_uuid.get(uuid)
 
     def parent(self, node: Node) -> Node | None:
-        """The line that a line hangs on, over a gap if need be; None for a root."""
+        """Return the line that a line hangs on, over a gap if need be; None for a root."""
         if node.parent is None or node.parent in self._by_uuid:
             return self.find(node.parent)
         if node.version in self._bridged:
@@ -227,11 +227,11 @@ class Transcript:
         return self.find(self._bridges.find(node))
 
     def anchor(self, node: Node | None) -> Node | None:
-        """The nearest line, from this one upwards, whose place in the conversation matters."""
+        """Return the nearest line, from this one up, whose place in the conversation matters."""
         return None if node is None else self._anchors[node.version]
 
     def together(self, one: Node, other: Node) -> bool:
-        """Whether two lines belong to one reply and its results."""
+        """Return whether two lines belong to one reply and its results."""
         group = self._groups.get(one.version)
         return group is not None and group == self._groups.get(other.version)
 
@@ -244,21 +244,21 @@ class Transcript:
         return end if self.fold.moves.holds(end, node.version) else node.version
 
     def compaction_that_kept(self, node: Node) -> int | None:
-        """The edit of the newest compaction, if that kept the line."""
+        """Return the edit of the newest compaction, if that kept the line."""
         return self._kept.get(node.uuid)
 
     def compaction_of(self, summary: Node) -> int | None:
-        """The edit that shows a summary; None when nothing does."""
+        """Return the edit that shows a summary; None when nothing does."""
         edit = self._summaries.get(summary.version)
         return edit if edit != summary.version else None
 
     def parents(self) -> dict[str, str | None]:
-        """Each line's parent, by uuid."""
+        """Return each line's parent, by uuid."""
         links = ((node.uuid, self.parent(node)) for node in self._by_uuid.values())
         return {uuid: parent.uuid if parent else None for uuid, parent in links}
 
     def tree(self) -> dict[str, Node]:
-        """The lines by uuid."""
+        """Return the lines by uuid."""
         return self._by_uuid
 
     # -- the view ----------------------------------------------------------------------------
@@ -268,11 +268,11 @@ class Transcript:
         return self.fold.moves.lineage(self.version if version is None else version).ranges
 
     def conversation(self, ranges: tuple[Range, ...]) -> list[Node]:
-        """The lines in these ranges that are sent."""
+        """Return the lines in these ranges that are sent."""
         return [node for node in self._nodes_of(ranges) if node.sent]
 
     def seen(self, version: int | None = None) -> list[Node]:
-        """The lines that the view at a version shows, each summary in its place."""
+        """Return the lines that the view at a version shows, each summary in its place."""
         layout = self.fold.layout(version)
         shown: list[Node] = []
         summaries: set[int] = set()
@@ -287,12 +287,12 @@ class Transcript:
         return shown
 
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces of the view at the end of the log."""
+        """Return the pieces of the view at the end of the log."""
         layout = self.fold.layout()
         return pieces_of(layout.lineage, layout.painted, self._shown)
 
     def new_settings(self, request: str) -> dict[str, Json]:
-        """What a recorded request was sent with, ``system`` and ``tools``, if that is new here."""
+        """Return what is new of what a request was sent with: ``system`` and ``tools``."""
         shape = self._shapes.get(str(self.requests.get(request, {}).get("shapeHash")), {})
         settings = self.fold.layout().settings
         held = [self._settings.get(version) for version in settings.values()]
@@ -324,7 +324,7 @@ class Transcript:
 
 
 def _control(session: str, version: int, type_: str, data: Mapping[str, Json]) -> Event:
-    """An event as a fold needs it: its version, its type and its data."""
+    """Return an event as a fold needs it: its version, its type and its data."""
     return Event(0, session, version, type_, 1, "", dict(data), {}, "")
 
 

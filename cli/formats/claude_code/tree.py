@@ -92,7 +92,7 @@ class Node:
 def node_of(
     line: Mapping[str, Json], order: int, *, after: str | None = None, agent_file: bool = False
 ) -> Node | None:
-    """The node of a line; None for a line that is none (titles, modes, snapshots, requests …).
+    """Return the node of a line; None for titles, modes, snapshots, requests and the like.
 
     Args:
         line: The decoded line.
@@ -176,7 +176,7 @@ def _text(value: Json) -> str | None:
 
 
 def index(nodes: Iterable[Node]) -> dict[str, Node]:
-    """The nodes by uuid, in file order: of two with one uuid the last counts, at its place."""
+    """Return the nodes by uuid, in file order: of two the last counts, at its place."""
     by_uuid: dict[str, Node] = {}
     for node in nodes:
         by_uuid.pop(node.uuid, None)
@@ -195,7 +195,7 @@ class Bridges:
             self.add(node)
 
     def add(self, node: Node) -> None:
-        """The next line of the file."""
+        """Add the next line of the file."""
         time = seconds(node.timestamp)
         if not node.sidechain and not math.isnan(time):
             insort(self._times, (time, self._count, node.uuid))
@@ -222,7 +222,7 @@ class Bridges:
 
 
 def seconds(timestamp: str) -> float:
-    """A timestamp in seconds since 1970; NaN, which compares with nothing, when it is no time."""
+    """Return a timestamp in seconds since 1970; NaN, which compares with nothing, for none."""
     try:
         return datetime.fromisoformat(timestamp).timestamp()
     except ValueError:

@@ -28,7 +28,7 @@ NAMESPACE = uuid5(NAMESPACE_URL, "https://foldlog/claude-code")
 
 
 def session_id(session: str) -> str:
-    """The id that Claude Code can resume a session by: its own, if that is a UUID."""
+    """Return the id that Claude Code can resume a session by: its own, if that is a UUID."""
     try:
         return str(UUID(session))
     except ValueError:
@@ -68,7 +68,7 @@ class Writer:
         self._version = event.version
 
     def lines(self, event: Event) -> list[Line]:
-        """The lines of an event that is none yet; many have none."""
+        """Return the lines of an event that is none yet; many have none."""
         self._version = event.version
         if event.type == "head.moved":
             self._moves.add(event.version, event.data)
@@ -80,7 +80,7 @@ class Writer:
         return self._node(event, "user", message={"role": "user", "content": text})
 
     def end(self) -> list[Line]:
-        """A line that says where the conversation is, if it is not at the last line."""
+        """Return a line that says where the conversation is, if it is not at the last line."""
         tip = self._tip(self._version)
         if not self._wrote or tip is None or tip == self._newest:
             return []
@@ -149,7 +149,7 @@ class Writer:
         return []
 
     def _edited(self, event: Event) -> list[Line]:
-        """An edit that shows a summary is a compaction: a boundary, then the summary."""
+        """Return what an edit that shows a summary is: a boundary, then the summary."""
         shown = [
             entry
             for entry in objects(event.data.get("edits"))
@@ -187,7 +187,7 @@ class Writer:
     # -- what lines have in common -----------------------------------------------------------
 
     def _node(self, event: Event, type_: str, place: int = 0, **fields: Any) -> Line:
-        """A line of the conversation, hanging on what came before the event."""
+        """Return a line of the conversation, hanging on what came before the event."""
         uuid = self._uuid(event, place)
         parent = self._newest if place else self._tip(event.version - 1)
         self._uuids.setdefault(event.version, []).append(uuid)
@@ -202,7 +202,7 @@ class Writer:
         return str(uuid5(NAMESPACE, f"{self._session}/{event.version}/{place}"))
 
     def _tip(self, version: int) -> str | None:
-        """The line that the lineage ends with at a version."""
+        """Return the line that the lineage ends with at a version."""
         for first, last in reversed(self._moves.lineage(version).ranges):
             for candidate in range(last, first - 1, -1):
                 if candidate in self._uuids:
