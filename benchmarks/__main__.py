@@ -24,6 +24,7 @@ PARTS = (
     "prepare",
     "proxy",
     "live",
+    "forms",
 )
 
 

@@ -50,6 +50,7 @@ class Sizes:
         writers: Messages of each of the writing processes.
         disk: The lengths whose bytes on disk are told.
         starts: How often a command is started.
+        forms: Turns of a loop that is recorded in the forms of several clients.
     """
 
     rounds: int
@@ -58,10 +59,11 @@ class Sizes:
     writers: int
     disk: tuple[int, ...]
     starts: int
+    forms: int
 
 
-FULL = Sizes(5, 10_000, 100_000, 500, (100, 1_000, 10_000, 100_000), 15)
-QUICK = Sizes(3, 5_000, 20_000, 200, (100, 1_000, 10_000), 7)
+FULL = Sizes(5, 10_000, 100_000, 500, (100, 1_000, 10_000, 100_000), 15, 400)
+QUICK = Sizes(3, 5_000, 20_000, 200, (100, 1_000, 10_000), 7, 60)
 
 
 @dataclass

@@ -142,7 +142,7 @@ class Recording:
         after = view.then(moves) if moves else view
         said = drafts(request.messages, parts, found.agreement.matched)
         coming = [*moves, *changed_settings(after, request), *map(self._with_answer, said)]
-        if self.observe:
+        if self.observe or not (view.version or coming):  # a list that says nothing has no view
             return self._observed(view, request, coming)
         coming += without_partial(view.then(coming) if coming else view)
         if coming:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import corpus, kit
-from benchmarks.parts import append, bulk, fold, live, prepare, resume
+from benchmarks.parts import append, bulk, fold, forms, live, prepare, resume
 from benchmarks.stores import find
 from foldlog import EventStore, Session, render
 
@@ -94,3 +94,14 @@ def test_every_measured_call_is_recorded_once(
     with EventStore(tmp_path / "foldlog.db") as store:
         requests = list(store.read("s", types=["request.sent"]))
     assert len(requests) == 4
+
+
+def test_a_client_s_own_form_is_recorded_without_a_difference(tmp_path: Path) -> None:
+    found = {}
+    for client in ("canonical", "claude-code", "langchain"):
+        folder = tmp_path / client
+        folder.mkdir()
+        found[client] = forms.record(folder, client, 30)
+    assert [facts["differing"] for facts in found.values()] == [0, 0, 0]
+    usual = found["canonical"]["bytes"]
+    assert all(facts["bytes"] <= forms.MOST * usual for facts in found.values())

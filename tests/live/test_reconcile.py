@@ -271,6 +271,16 @@ class TestDivergence:
         assert "instead" not in third, "it holds"
         assert fourth is None, "the view is sent again"
 
+    def test_there_is_none_in_a_session_that_was_managed_and_is_observed_now(self) -> None:
+        found = given(*WORK)
+        at = events(found, "tool.result")[0].version
+        cleared = {"first": at, "last": at, "shown": "cleared", "text": "[cleared]"}
+        found.edit("clear_old", "no longer needed", [cleared])
+        for more in ([], [said("Yes."), user("And then?")]):
+            when(found, *WORK, user("more"), *more)
+        assert "[cleared]" not in str(found.render()["messages"])
+        assert not [e.version for e in events(found, "request.sent") if "divergence" in e.data]
+
     def test_a_false_one_is_found(self) -> None:
         found = given(*TALK)
         when(found, TALK[0], said("First.\n"), *TALK[2:], user("three"))
@@ -308,6 +318,26 @@ class TestWhatIsNoConversation:
         assert outgoing.replied(b"{}") is None
         assert (outgoing.body, outgoing.request) == (odd, None)
         assert found.version == 0
+
+    @pytest.mark.parametrize("observe", [True, False])
+    @pytest.mark.parametrize("content", ["", []])
+    def test_a_first_message_that_says_nothing_is_for_the_api_to_refuse(
+        self, content: Any, observe: bool
+    ) -> None:
+        found = session()
+        outgoing = Recording(found, observe=observe).begin(body(user(content)))
+        assert outgoing.body["messages"] == [user(content)]
+        assert outgoing.refused(400, {"error": {"message": "no content"}}) is None
+        assert types(found) == ["request.sent", "request.failed"]
+        assert problems(found) == []
+
+    @pytest.mark.parametrize("content", ["", [], [text(" ")]])
+    def test_a_later_one_is_sent_as_it_is_if_only_observed(self, content: Any) -> None:
+        found = given(*TALK)
+        outgoing = Recording(found, observe=True).begin(body(*TALK, user(content)))
+        assert outgoing.body["messages"] == [*TALK, user(content)]
+        assert found.render("request:-1")["messages"] == [*TALK, user(content)]
+        assert problems(found) == []
 
     def test_secrets_of_a_request_are_not_recorded(self) -> None:
         found = session()
