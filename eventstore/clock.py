@@ -17,7 +17,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def now() -> str:
     """Return the time."""
-    return text(time.time_ns() // 1000)
+    return text(current())
+
+
+def current() -> int:
+    """Return the time in microseconds since 1970."""
+    return time.time_ns() // 1000
 
 
 def text(microseconds: int) -> str:

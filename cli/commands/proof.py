@@ -8,22 +8,23 @@ from typing import Any
 
 import click
 
+from foldlog.cli.exit_codes import print_error
 from foldlog.cli.options import SessionName, json_option
 from foldlog.cli.output import Column, note, on_terminal, print_json, print_lines, show, styled
 from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
-from foldlog.eventstore import FoldlogError, InvalidView, Store
+from foldlog.eventstore import FoldlogError, InvalidView, SessionNotFound, Store
 from foldlog.eventstore.store import Verdict
 from foldlog.projections import repairs
 from foldlog.projections.explain.proof import difference, has_diverged, is_provable, view_problems
 from foldlog.projections.render.divergence import Holding
 from foldlog.projections.render.repairs import RULES
 from foldlog.projections.view.edits import is_imported
-from foldlog.projections.view.open import Resumed
+from foldlog.projections.view.open import Resumed, has_true_fold
 
 DAMAGED = 1
-"""The exit code where something is wrong with the data."""
+"""The exit code when something is wrong with the data."""
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class Findings:
     notices: list[tuple[int, str]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """As ``foldlog verify --json`` prints it."""
+        """Return what ``foldlog verify --json`` prints."""
         verdict = self.verdict
         return {
             "session": verdict.session,
@@ -89,13 +90,19 @@ def verify_command(
 ) -> int:
     """Prove that the log is whole and unchanged: hashes, order, payloads, pieces.
 
-    Keep the head hash elsewhere: given as --expect, it finds a tail that was cut off. The exit code
-    is 1 where there is a problem.
+    Keep the head hash elsewhere: given as --expect, it finds a tail that was cut off, and a session
+    that is gone. The exit code is 1 when there is a problem.
     """
     if expect and not session:
         raise click.UsageError("--expect is the hash of one session: name it.")
     with reading(where) as store, Bar(hidden=json and on_terminal()) as bar:
-        name, found = find(store, session) if session else None, []
+        try:
+            name, found = find(store, session) if session else None, []
+        except SessionNotFound as error:
+            if not expect:
+                raise
+            print_error(error)  # it was there when the hash was written down
+            return DAMAGED
         for findings in _findings(store, name, expect, views, bar):
             found.append(findings)
             if json:
@@ -136,6 +143,8 @@ def look_at_views(store: Store, findings: Findings, views: bool, bar: Bar) -> No
         FoldlogError: A view cannot be folded.
     """
     session, problems = findings.verdict.session, findings.verdict.problems
+    if not has_true_fold(store, session):
+        problems.append((0, "its cached fold is not what the log folds to"))
     resumed = Resumed(store, session)
     last = store.last(session)
     moves = [event.version - 1 for event in store.read(session, types=["head.moved"])]
@@ -147,9 +156,9 @@ def look_at_views(store: Store, findings: Findings, views: bool, bar: Bar) -> No
     holding = Holding(lambda version: store.get(session, version))
     for done, request in enumerate(requests if views else (), start=1):
         bar.update(session, done, len(requests))
-        told = difference(resumed.view, request, holding)
-        if told:
-            (findings.notices if is_imported(request) else problems).append((request.version, told))
+        text = difference(resumed.view, request, holding)
+        if text:
+            (findings.notices if is_imported(request) else problems).append((request.version, text))
 
 
 def _left_out(resumed: Resumed) -> Iterator[tuple[int, str]]:
@@ -158,7 +167,7 @@ def _left_out(resumed: Resumed) -> Iterator[tuple[int, str]]:
         for rule, version in repairs(resumed.view()):
             yield version, f"{rule}: {RULES[rule]}"
     except InvalidView:
-        return  # told as a problem already
+        return  # reported as a problem already
 
 
 def _print(found: list[Findings], notices: bool) -> None:

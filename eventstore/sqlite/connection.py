@@ -38,6 +38,10 @@ FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.005
 its cached pages with every append; longer, and one of them starves."""
 
 
+ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite's module raises; the second where SQLite's own message quotes damaged text."""
+
+
 class Row(NamedTuple):
     """A row of ``events`` as it is inserted; the table derives its other columns."""
 
@@ -120,7 +124,7 @@ class Connection:
                 migrate(db, self.path)
 
     def writing(self) -> _Writing:
-        """The store for one writer: all of the block is committed, or nothing of it is."""
+        """Return the store for one writer: all of the block is committed, or nothing of it is."""
         if self.strangers:
             raise ReadOnlyStore(
                 f"{self.path} can only be read: another program added {', '.join(self.strangers)},"
@@ -253,7 +257,7 @@ class _Writing:
             connection.begin()
         except BaseException as error:
             connection.lock.release()
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, ERRORS):
                 raise _translate(error, connection.path) from error
             raise
         return connection.db
@@ -272,7 +276,7 @@ class _Writing:
                     connection.db.execute("ROLLBACK")
             finally:
                 connection.lock.release()
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, ERRORS):
                 raise _translate(error, connection.path) from error
 
 
@@ -344,11 +348,15 @@ def translated(path: str) -> Iterator[None]:
     """Turn SQLite's errors into ours."""
     try:
         yield
-    except sqlite3.Error as error:
+    except ERRORS as error:
         raise _translate(error, path) from error
 
 
-def _translate(error: sqlite3.Error, path: str) -> FoldlogError:
+def _translate(error: Exception, path: str) -> FoldlogError:
+    if isinstance(error, UnicodeDecodeError):
+        return CorruptStore(
+            f"{path} is damaged (it holds text that is not UTF-8). Restore a backup."
+        )
     code = _code(error)
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and files.disk_is_full(path)):
         return StoreFull(
@@ -378,5 +386,5 @@ def _is_busy(error: sqlite3.OperationalError) -> bool:
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
-def _code(error: sqlite3.Error) -> int:
+def _code(error: Exception) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

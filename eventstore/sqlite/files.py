@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,19 +26,21 @@ HEADER_BYTES = 108
 """The header of a database and the beginning of its first table page (SQLite file format, 1.3)."""
 
 WAL_HEADER_BYTES, FRAME_HEADER_BYTES = 32, 24
-"""The parts of a write-ahead log that are no pages (SQLite file format, 4.1)."""
+"""The parts of a write-ahead log that are not pages (SQLite file format, 4.1)."""
 
 SHARED_MEMORY_BYTES = 32768
 """The least size of a -shm file (walIndexPage in SQLite's wal.c)."""
 
+_LOCK = "BEGIN EXCLUSIVE; COMMIT"
+
 PART = ".part"
 """The end of a backup's name until it is complete."""
 
-LEFT_AFTER = 3600.0
-"""Seconds without a write after which an incomplete backup was left by a killed program."""
+STARTS_WITHIN = 60.0
+"""Seconds within which a program that has made the file of a backup locks it."""
 
 EMPTY_LEAF = b"\x0d\0\0\0\0"
-"""How the first page of a database without tables begins behind the header: a leaf, no cells."""
+"""How the first page of a database without tables begins after the header: a leaf, no cells."""
 
 
 class Header(NamedTuple):
@@ -124,7 +127,7 @@ def check_links(file: Path) -> None:
 
 
 def check_identity(header: Header, path: str) -> int:
-    """The schema version of a store, 0 for one that is still empty.
+    """Return the schema version of a store, 0 for one that is still empty.
 
     Raises:
         NotAStore: The file is another program's.
@@ -145,7 +148,7 @@ def check_identity(header: Header, path: str) -> int:
 
 
 def is_hot(file: Path) -> bool:
-    """Whether there is a write-ahead log with something in it."""
+    """Return whether there is a write-ahead log with something in it."""
     try:
         return _wal(file).stat().st_size > 0
     except FileNotFoundError:
@@ -166,9 +169,10 @@ def backup(source: sqlite3.Connection, target: Path) -> None:
     if target.exists():
         raise StoreError(f"{target} exists already. Name a new file.")
     try:
-        for left in target.parent.glob(f"{glob.escape(target.name)}.*{PART}"):
-            if left.stat().st_mtime < time.time() - LEFT_AFTER:  # its backup was killed
-                left.unlink(missing_ok=True)
+        for part in target.parent.glob(f"{glob.escape(target.name)}.*{PART}"):
+            if _is_abandoned(part):
+                part.unlink(missing_ok=True)
+                part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
         opened, name = tempfile.mkstemp(PART, f"{target.name}.", target.parent)
         os.close(opened)
     except OSError as error:
@@ -177,6 +181,9 @@ def backup(source: sqlite3.Connection, target: Path) -> None:
     try:
         copy = sqlite3.connect(part, isolation_level=None)
         try:
+            copy.execute("PRAGMA journal_mode = MEMORY")  # half a copy is worth nothing
+            copy.execute("PRAGMA locking_mode = EXCLUSIVE")
+            copy.executescript(_LOCK)  # as long as it is written: see _is_abandoned
             source.backup(copy)
         finally:
             copy.close()
@@ -185,8 +192,23 @@ def backup(source: sqlite3.Connection, target: Path) -> None:
         part.unlink(missing_ok=True)
 
 
+def _is_abandoned(part: Path) -> bool:
+    """Return whether the program that wrote a backup was killed: else it holds SQLite's lock."""
+    found = part.stat()
+    if not found.st_size and found.st_mtime > time.time() - STARTS_WITHIN:
+        return False
+    try:
+        with closing(sqlite3.connect(part, timeout=0, isolation_level=None)) as db:
+            db.executescript(_LOCK)
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY
+    except sqlite3.Error:
+        pass  # it is half a database
+    return True
+
+
 def disk_is_full(path: str) -> bool:
-    """Whether there is no room for what SQLite needs beside a database just to open it."""
+    """Return whether there is no room for what SQLite needs beside a database just to open it."""
     try:
         return shutil.disk_usage(Path(path).absolute().parent).free < SHARED_MEMORY_BYTES
     except OSError:
@@ -194,7 +216,7 @@ def disk_is_full(path: str) -> bool:
 
 
 def free_name(file: Path) -> Path:
-    """The path itself, or with the first number behind it that names no file."""
+    """Return the path, or the path with the first number after it that names no file."""
     number, free = 1, file
     while free.exists():
         number += 1
@@ -205,7 +227,7 @@ def free_name(file: Path) -> Path:
 def _check_size(file: Path) -> None:
     """Refuse a file without its end, unless a write-ahead log may still hold it.
 
-    Another process may be writing the file anew just now, log first: so only what is short twice,
+    Another process may be writing the file again just now, log first: so only what is short twice,
     without a log in between, is cut off.
     """
     for _ in range(2):
@@ -224,13 +246,13 @@ def _cut_off(file: Path, size: int, told: int) -> CorruptStore:
 
 
 def _first_page(file: Path) -> tuple[bytes, int]:
-    """The beginning of a file, and its size."""
+    """Return the beginning of a file, and its size."""
     with file.open("rb") as opened:
         return opened.read(HEADER_BYTES), opened.seek(0, os.SEEK_END)
 
 
 def _first_page_of_wal(file: Path) -> bytes | None:
-    """The first page of a database as it was last committed to its write-ahead log, if it was.
+    """Return a database's first page as last committed to its write-ahead log, if it was.
 
     A frame belongs to the log as it is now if it repeats the salts of the log's header; a
     transaction ends with a frame that tells the size of the database.

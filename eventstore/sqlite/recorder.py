@@ -58,10 +58,10 @@ class Recorder:
     """Appends to a store's connection.
 
     Args:
-        clock: Returns the time, ISO 8601 in UTC.
+        clock: Returns the time in microseconds since 1970.
     """
 
-    def __init__(self, connection: Connection, reader: Reader, clock: Callable[[], str]) -> None:
+    def __init__(self, connection: Connection, reader: Reader, clock: Callable[[], int]) -> None:
         self._connection = connection
         self._reader = reader
         self._clock = clock
@@ -117,15 +117,15 @@ class Recorder:
     def _insert(
         self, db: sqlite3.Connection, session: str, fresh: Sequence[Prepared], tail: Tail
     ) -> list[Event]:
-        now = clock.microseconds(self._clock())
+        now = self._clock()
+        this_time = now, clock.text(now)
         last, previous, position = tail
         names = self._tool_names(session, last)
         rows, events = [], []
         for version, (draft, bodies, data, meta, _) in enumerate(fresh, last + 1):
             position += 1
             references = bodies.references
-            recorded = now if draft.at is None else clock.microseconds(draft.at)
-            at = clock.text(recorded)
+            recorded, at = this_time if draft.at is None else _time(draft.at)
             header = (session, version, draft.type, draft.schema, at, draft.key)
             previous = event_hash(previous, *header, bodies.data, bodies.meta, references)
             columns = _facets(draft, names)
@@ -173,6 +173,12 @@ class Recorder:
 def _tail(db: sqlite3.Connection, session: str) -> Tail:
     row = db.execute(TAIL, (session,)).fetchone()
     return Tail(*row) if row else Tail(0, GENESIS, db.execute(POSITION).fetchone()[0])
+
+
+def _time(at: str) -> tuple[int, str]:
+    """Return a draft's own time in microseconds, and as it is shown."""
+    recorded = clock.microseconds(at)
+    return recorded, clock.text(recorded)
 
 
 def _check_payloads(db: sqlite3.Connection, payloads: Iterable[Payload]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from functools import cache
+from functools import cache, lru_cache
 
 APPLICATION_ID = 0x666F6C64
 """``fold`` in ASCII: says that an SQLite file is one of ours (PRAGMA application_id)."""
@@ -171,6 +171,7 @@ def strangers(db: sqlite3.Connection) -> list[str]:
     ]
 
 
+@lru_cache(maxsize=256)  # a store is opened more often than another one is met
 def evened(sql: str) -> str:
     """Return SQL with single blanks, none before commas and brackets, and no semicolon at its end.
 
@@ -180,7 +181,7 @@ def evened(sql: str) -> str:
 
 
 def statements(script: str) -> list[str]:
-    """The statements of a script; a trigger's body is one statement with it."""
+    """Split a script into its statements; a trigger's body is one statement with it."""
     parts = script.split("END;\n") if "TRIGGER" in script else script.split(";\n")
     end = "END" if "TRIGGER" in script else ""
     return [part + end for part in parts if part.strip()]

@@ -199,7 +199,10 @@ class SessionList:
         return listing.preview(self._reader.first(session, "message.user", PREVIEWED))
 
     def _time(self, session: str, first: int, last: int) -> str:
-        return listing.newest_time(list(self._reader.ranges(session, [(first, last)], None)))
+        events = list(self._reader.ranges(session, [(first, last)], None))
+        if not events:
+            raise CorruptEvent(session, last, "it is missing")
+        return listing.newest_time(events)
 
 
 def show(reader: sqlite3.Connection, infos: Iterable[SessionInfo]) -> None:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from foldlog.eventstore import codec
-from foldlog.eventstore.clock import now
+from foldlog.eventstore.clock import current, microseconds
 from foldlog.eventstore.errors import (
     CorruptEvent,
     ReadOnlyStore,
@@ -77,7 +77,8 @@ class EventStore:
         )
         self._ancestry = Ancestry(self._connection)
         self._reader = Reader(self._connection, self._ancestry)
-        self._recorder = Recorder(self._connection, self._reader, clock or now)
+        time = current if clock is None else lambda: microseconds(clock())
+        self._recorder = Recorder(self._connection, self._reader, time)
         self._sessions = SessionList(self._connection, self._reader)
         self._compressor = codec.Compressor()
         self._leases: Leases = MemoryLeases() if self.path == MEMORY else FileLeases(self.path)

@@ -13,7 +13,7 @@ from typing import Any
 
 from foldlog.eventstore import clock, codec
 from foldlog.eventstore.chain import GENESIS, event_hash, hash_name
-from foldlog.eventstore.errors import CorruptEvent
+from foldlog.eventstore.errors import CorruptEvent, CorruptStore
 from foldlog.eventstore.facets import calls_in, facets, short, source_time
 from foldlog.eventstore.listing import no_session
 from foldlog.eventstore.sqlite import schema
@@ -23,6 +23,9 @@ from foldlog.eventstore.sqlite.sessions import SessionList
 from foldlog.eventstore.store import Verdict
 
 BATCH = 500
+
+MOST_FILE_PROBLEMS = 10
+"""How many of the problems that SQLite finds in a file are reported."""
 
 Progress = Callable[[str, int], None]
 
@@ -66,7 +69,8 @@ class Verifier:
     def whole(self, sessions: SessionList) -> Verdict:
         """Look at what is no single session's: the schema, positions, and what was derived."""
         verdict = Verdict("")
-        verdict.problems = [(0, problem) for problem in self._schema_problems()]
+        found = [*self._schema_problems(), *self.file_problems()]
+        verdict.problems = [(0, problem) for problem in found]
         if not verdict.problems:
             with suppress(CorruptEvent):  # its session has the problem
                 verdict.problems = [(0, problem) for problem in sessions.differences()]
@@ -83,6 +87,14 @@ class Verifier:
             for (type, name), sql in schema.parts().items()
             if found.get((type, name)) != sql and f"{type} {name}" not in strangers
         ] + [f"{stranger} is in the way of our tables" for stranger in strangers]
+
+    def file_problems(self) -> list[str]:
+        """Let SQLite compare the file's pages, its tables and every row of its indexes."""
+        try:
+            rows = self._connection.rows(f"PRAGMA integrity_check({MOST_FILE_PROBLEMS})", ())
+        except CorruptStore as error:
+            return [str(error)]
+        return [f"the file is damaged: {text}" for (text,) in rows if text != "ok"]
 
     def _beyond_the_log(self) -> list[str]:
         """Name what claims to have been derived from events that are not there."""

@@ -123,6 +123,19 @@ class Resumed:
                 self._store.save_fold(self._session, self._fold.version, self._fold.dump())
 
 
+def has_true_fold(store: Store, session: str) -> bool:
+    """Return whether a session's cached fold, if there is one, says what its events fold to."""
+    saved = store.load_fold(session)
+    cached = Fold.load(saved[1]) if saved else None
+    if not saved or cached is None:
+        return True
+    fold = Fold()
+    for event in store.read(session, until=cached.version, types=CONTROL):
+        fold.add(event)
+    fold.reach(cached.version)
+    return saved[0] == cached.version and cached.dump() == fold.dump()
+
+
 class MemorySource:
     """Reads events from memory: those of one session from its first, without gaps."""
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from foldlog.eventstore import EventDraft, EventStore
 from foldlog.eventstore.codec import loads
+from foldlog.projections.view.fold import Fold
 from tests.cli.conftest import Run
 from tests.cli.demo import DEMO
 
@@ -85,3 +87,51 @@ def test_the_other_sessions_are_found_all_the_same(db: Path, run: Run) -> None:
         result = run("log", name, "--json")
         assert result.exit_code == 0, result.stderr
     assert run("verify", "--json").exit_code == 1
+
+
+def test_a_session_whose_hash_was_kept_and_that_is_gone_is_damage(run: Run) -> None:
+    result = run("verify", "gone", "--expect", "sha256:00")
+    assert result.exit_code == 1
+    assert "no session is called 'gone'" in result.stderr
+    assert run("verify", "gone").exit_code == 2
+
+
+def test_a_cached_fold_that_says_something_else_is_named(db: Path, run: Run) -> None:
+    with EventStore(db) as store:
+        store.append("s", [EventDraft("message.user", {"content": str(n)}) for n in range(9)])
+        fold = Fold()
+        fold.reach(9)
+        store.save_fold("s", 9, fold.dump())
+    assert run("verify", "s").exit_code == 0
+    with EventStore(db) as store:
+        store.append("s", [EventDraft("message.user", {"content": "the last"})])
+        fold.reach(10)
+        store.save_fold("s", 10, fold.dump() | {"lineage": [[1, 3]]})
+    result = run("verify", "s")
+    assert result.exit_code == 1
+    assert "its cached fold is not what the log folds to" in result.stdout
+
+
+def test_an_index_that_lacks_a_row_is_named(db: Path, run: Run) -> None:
+    hide = "DELETE FROM sqlite_master WHERE name = 'events_key'"
+    change = "INSERT INTO events (session, version, type, schema, recorded, key, data, meta, hash)"
+    added = f"{change} VALUES ('s', 1, 'x', 1, 1, 'k', '{{}}', '{{}}', zeroblob(32))"
+    (row,) = execute(db, "SELECT * FROM sqlite_master WHERE name = 'events_key'")
+    for statement, values in ((hide, ()), (added, ()), (SHOW, row)):
+        execute(db, statement, values)
+    result = run("verify")
+    assert result.exit_code == 1
+    assert "missing from index events_key" in result.stdout
+
+
+SHOW = "INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)"
+
+
+def execute(db: Path, statement: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+    """Change a store, its schema too, with a connection that sees the schema as it is now."""
+    connection = sqlite3.connect(db)
+    connection.execute("PRAGMA writable_schema = ON")
+    rows = connection.execute(statement, values).fetchall()
+    connection.commit()
+    connection.close()
+    return rows

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from threading import Thread
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
@@ -129,6 +130,16 @@ def write_forever(path: str, session: str) -> None:
             number = store.last(session)
             drafts = [said(f"{number + n} {'x' * 40 * n}") for n in range(1, BATCH + 1)]
             say(store.append(session, drafts)[-1].version)
+
+
+def die_in_a_backup(path: str, target: str) -> None:
+    """Copy a store of 30 MB and be killed when the first part of the copy is on disk."""
+    with EventStore(path) as store:
+        store.append("s", [said(Random(n).randbytes(10_000).hex()) for n in range(3000)])
+        Thread(target=store.backup, args=(target,), daemon=True).start()
+        while not any(part.stat().st_size for part in Path(path).parent.glob("*.part")):
+            pass
+        _kill_myself()
 
 
 def die_in_a_batch(path: str, count: str, depth: str) -> None:

@@ -25,6 +25,7 @@ from foldlog.eventstore import (
 )
 from foldlog.eventstore.sqlite import schema as store_schema
 from foldlog.eventstore.testing import is_sound, talk, versions
+from tests.eventstore.programs import Program, die_in_a_backup
 
 READ_ONLY = [False, True]
 
@@ -389,6 +390,27 @@ class TestBackup:
         with EventStore(store_file) as store, pytest.raises(StoreError, match="exists already"):
             store.backup(tmp_path / "notes")
         assert digests(tmp_path) == before
+
+    def test_the_next_one_removes_what_a_killed_one_left(self, tmp_path: Path) -> None:
+        path, target = tmp_path / "sessions.db", tmp_path / "backup.db"
+        with Program(die_in_a_backup, path, target) as program:
+            program.process.wait()
+        assert [file.suffix for file in tmp_path.glob("backup*")] == [".part"]
+        with EventStore(path) as store:
+            store.backup(target)
+        assert [file.name for file in tmp_path.glob("backup*")] == ["backup.db"]
+
+    def test_it_leaves_one_alone_that_is_being_written(
+        self, store_file: Path, tmp_path: Path
+    ) -> None:
+        other = sqlite3.connect(tmp_path / "backup.db.x.part", isolation_level=None)
+        other.execute("CREATE TABLE copied (page)")
+        other.execute("BEGIN EXCLUSIVE")
+        (tmp_path / "backup.db.begins.part").touch()
+        with EventStore(store_file) as store:
+            store.backup(tmp_path / "backup.db")
+        assert len(list(tmp_path.glob("*.part"))) == 2
+        other.close()
 
     def test_into_a_folder_that_is_not_there(self, store_file: Path, tmp_path: Path) -> None:
         with EventStore(store_file) as store, pytest.raises(StoreError, match="cannot be written"):

@@ -203,14 +203,3 @@ def test_a_payload_that_unpacks_to_more_than_was_recorded_is_damaged(
         assert "says more than 6000 bytes" in problems[0]
         with pytest.raises(StoreError):
             list(store.sql("SELECT foldlog_data(3)")[1])
-
-
-def test_what_a_killed_backup_left_goes_with_the_next(path: Path, tmp_path: Path) -> None:
-    left, working = (tmp_path / f"copy.db.{name}.part" for name in ("old", "new"))
-    for part in (left, working):
-        part.write_bytes(b"begun")
-    os.utime(left, (0, 0))
-    with EventStore(path) as store:
-        store.backup(tmp_path / "copy.db")
-    assert working.exists(), "another backup may be at work"
-    assert not left.exists()
