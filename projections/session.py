@@ -299,7 +299,7 @@ class Session:
         error: Refused,
         policy: Given = None,
         *,
-        summarizer: Summarizer | str = "digest",
+        summarizer: Summarizer | str | None = None,
         **known: Unpack[Known],
     ) -> View:
         """Return a smaller view, after the API refused the last one as too long.
@@ -307,6 +307,7 @@ class Session:
         Args:
             error: What the SDK raised, the body of the error, its message, or the stop reason
                 ``model_context_window_exceeded``. Another error is raised again.
+            summarizer: Who writes summaries; without one, that of the last ``prepare``.
 
         Raises:
             ContextError: It was made smaller before and refused again, or it cannot be.

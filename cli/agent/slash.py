@@ -73,7 +73,8 @@ def _compact(chat: Chat, instructions: str) -> None:
     before = session.version
     session.compact(instructions=instructions or None, **known)
     if not any(session.store.read(session.id, after=before, types=("view.edited",))):
-        say("There is nothing to compact.")
+        why = session.prepared.refusal if session.prepared else None
+        say(f"There is nothing to compact: {why}" if why else "There is nothing to compact.")
     chat.agent.tell_edits()
 
 

@@ -14,6 +14,7 @@ from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, writing
 from foldlog.eventstore import Store
 from foldlog.projections import Session, open_view
+from foldlog.projections.compaction.blocking import nothing_to_do
 from foldlog.projections.compaction.budget import Known
 from foldlog.projections.compaction.errors import PolicyError
 from foldlog.projections.compaction.plan import Plan
@@ -129,6 +130,7 @@ def compact_command(
         if dry_run:
             made = compacted.planned(given, asked=asked, instructions=instructions, **known)
             rows = list(planned_rows(made))
+            why = None if rows else nothing_to_do(made.before, made.policy.name)
         else:
             compacted.compact(
                 given, asked=asked, instructions=instructions, summarizer=summarizer, **known
@@ -136,7 +138,10 @@ def compact_command(
             rows = list(recorded_rows(compacted.prepared)) if compacted.prepared else []
             for notice in compacted.prepared.notices if compacted.prepared else ():
                 click.echo(notice, err=True)
+            why = compacted.prepared.refusal if compacted.prepared else None
         show(rows, EDIT_COLUMNS, json=json, to_json=dict, empty="There is nothing to compact.")
+        if why is not None:
+            note(f"Nothing was changed: {why}")
         if rows and not json:
             _tell(rows, dry_run)
 

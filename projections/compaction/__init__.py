@@ -21,7 +21,14 @@ from foldlog.projections.compaction.decision import (
     Summarize,
 )
 from foldlog.projections.compaction.edit_price import EditPrice, edit_price
-from foldlog.projections.compaction.errors import CandidateRefused, ForeignPolicy, PolicyError
+from foldlog.projections.compaction.errors import (
+    CandidateRefused,
+    ForeignPolicy,
+    MessageTooLarge,
+    NothingToCompact,
+    PolicyError,
+    ViewTooLarge,
+)
 from foldlog.projections.compaction.plan import DecidedStep, Plan, plan
 from foldlog.projections.compaction.policy import Policy, policy, presets
 from foldlog.projections.compaction.reading import ViewReader
@@ -45,7 +52,9 @@ __all__ = [
     "Edits",
     "File",
     "ForeignPolicy",
+    "MessageTooLarge",
     "ModelWindow",
+    "NothingToCompact",
     "Plan",
     "Policy",
     "PolicyError",
@@ -55,6 +64,7 @@ __all__ = [
     "SummaryFailed",
     "TaskRefused",
     "ViewReader",
+    "ViewTooLarge",
     "Window",
     "ask_count",
     "ask_window",

@@ -8,18 +8,20 @@ together. Where something fails, the view stays as it was; the log says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from foldlog.eventstore.errors import ContextError, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.compaction.decision import DIGEST, Summarize, filled
-from foldlog.projections.compaction.errors import CandidateRefused
+from foldlog.projections.compaction.blocking import explained, nothing_to_do, too_large
+from foldlog.projections.compaction.decision import DIGEST, Restore, Summarize, filled
+from foldlog.projections.compaction.errors import CandidateRefused, MessageTooLarge, Refusal
 from foldlog.projections.compaction.materialize import write
 from foldlog.projections.compaction.plan import Plan, plan
 from foldlog.projections.compaction.policy import Policy
-from foldlog.projections.compaction.restore import restored
+from foldlog.projections.compaction.restore import lesser, restored
+from foldlog.projections.compaction.rules import RULES, DigestAll
 from foldlog.projections.installation import installation
 from foldlog.projections.summaries import (
     Accepted,
@@ -39,6 +41,9 @@ from foldlog.projections.view.view import View
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session
+
+TOO_MUCH: tuple[Refusal, ...] = ("not_smaller", "over_budget")
+"""Why a candidate is refused that may be taken with less in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,15 @@ class CarryOut:
             return self._nothing(made)
         made = made.moved(write(made.files))
         try:
-            if made.summarize is None:
-                return self._shown(made)
-            return self._summarized(made, made.summarize)
+            return self._recorded(made)
         except ContextError as failure:
             return self._fallback(made, failure)
+
+    def _recorded(self, made: Plan) -> Prepared:
+        """Record a plan, with a summary if it asks for one."""
+        if made.summarize is None:
+            return self._shown(made)
+        return self._summarized(made, made.summarize)
 
     def _shown(self, made: Plan) -> Prepared:
         """Record a plan that needs no summary."""
@@ -120,20 +129,21 @@ class CarryOut:
 
     def _summarized(self, made: Plan, asked: Summarize) -> Prepared:
         """Record a plan with the first summary that is accepted and leads to a view that is."""
-        self.session.append(made.receipt(), *self._policy_set())
+        receipt = self.session.append(made.receipt(), *self._policy_set())[0]
         if asked.text is not None:
             return self._host_summary(made, asked, asked.text)
+        limits = self._limits(made, asked, receipt.version)
         said = self._before(made, asked)
         first = DigestSummarizer() if asked.prompt == DIGEST else self.summarizer
         fallbacks = Fallbacks(first, self.policy.settings.exits, made.before.budget.room)
         for summarizer in fallbacks:
             try:
-                accepted = self._accepted(made, asked, summarizer, said)
+                accepted = self._accepted(made, asked, summarizer, said, limits)
             except SummaryFailed as failure:
                 fallbacks.failure = failure
                 continue
             try:
-                return self._recorded(made, asked, accepted)
+                return self._with_summary(made, asked, accepted)
             except CandidateRefused as refusal:
                 self.session.append(accepted.failed("candidate", str(refusal)))
                 fallbacks.failure = refusal
@@ -146,98 +156,120 @@ class CarryOut:
     def _host_summary(self, made: Plan, asked: Summarize, text: str) -> Prepared:
         """Record a summary that the host keeps up to date; no model is asked."""
         try:
-            return self._with(made, asked.written(text, by="host"))
+            return self._smaller(made, asked.written(text, by=asked.by))
         except CandidateRefused as refusal:
             self._record_refusal(made, refusal)
             raise
 
     def _accepted(
-        self, made: Plan, asked: Summarize, summarizer: Summarizer, said: HookOutput
+        self,
+        made: Plan,
+        asked: Summarize,
+        summarizer: Summarizer,
+        said: HookOutput,
+        limits: Limits,
     ) -> Accepted:
         task = asked.task(made.after.view, said.texts)
         known = ledger(self.session.store.read(self.session.id, types=TYPES))
-        return attempt(task, summarizer, self._record, known, self._limits(made, asked))
+        return attempt(task, summarizer, self._record, known, limits)
 
-    def _limits(self, made: Plan, asked: Summarize) -> Limits:
+    def _limits(self, made: Plan, asked: Summarize, receipt: int) -> Limits:
+        """Return how often a model may be asked for this decision, that of a receipt.
+
+        An agent may work for days on one thing that it was told; it has to be compacted as often as
+        it takes. A policy that counts by turns of the user means just that.
+        """
         settings, trigger = self.policy.settings, made.before.budget.trigger
+        spoken = made.before.totals.spoken or 0
         return Limits(
             attempts=asked.attempts,
             model_calls=settings.model_calls,
             breaker=settings.breaker,
-            turn=self._turn(made),
+            since=spoken if settings.attempts_in == "turn" else receipt,
+            noted=spoken,
             manual=trigger == "person",
+            must=trigger == "reactive" or not _fits(made),
             trigger=trigger,
         )
 
-    def _turn(self, made: Plan) -> int:
-        """Return since when attempts are counted: what a person said last, or the summary since.
-
-        An agent may work for days on one thing that it was told; it has to be compacted as often as
-        it takes. A policy that counts by turns means just that.
-        """
-        spoken = made.before.totals.spoken or 0
-        if self.policy.settings.attempts_in == "turn":
-            return spoken
-        store, id = self.session.store, self.session.id
-        written = [e.version for e in store.read(id, after=spoken, types=("summary.written",))]
-        return max([spoken, *written])
-
-    def _recorded(self, made: Plan, asked: Summarize, accepted: Accepted) -> Prepared:
-        done = self._with(made, asked.accepted(accepted))
+    def _with_summary(self, made: Plan, asked: Summarize, accepted: Accepted) -> Prepared:
+        done = self._smaller(made, asked.accepted(accepted))
         written = next(e.version for e in done.recorded if e.type == "summary.written")
         said = self.hooks.run(self._hook_event("after", made, asked, written))
         if said.texts:
             self.session.append(*said.attachments())
         return replace(done, view=self.session.view())
 
-    def _with(self, made: Plan, written: EventDraft) -> Prepared:
+    def _smaller(self, made: Plan, written: EventDraft) -> Prepared:
+        """Record a plan with its summary, and with as much of what comes back as there is room for.
+
+        Raises:
+            CandidateRefused: It is refused with nothing that comes back, too.
+        """
+        *more, least = lesser(made.restore)
+        for restore in more:
+            try:
+                return self._with(made, written, restore)
+            except CandidateRefused as refusal:
+                if refusal.why not in TOO_MUCH:
+                    raise
+        return self._with(made, written, least)
+
+    def _with(self, made: Plan, written: EventDraft, restore: Restore | None) -> Prepared:
         """Record a plan with its summary and what comes back after it."""
         view = self._now()
         drafts = made.summarized(view, written)
-        if made.restore is not None:
-            drafts += restored(view.then(drafts), made.restore, self._board)
+        if restore is not None:
+            back = restored(view.then(drafts), restore, self._board)
+            drafts = made.summarized(view, written, back)
         made.judged(drafts, view)
         return self._appended(made, drafts)
 
     # -- the ways out ------------------------------------------------------------------------
 
     def _fallback(self, made: Plan, failure: ContextError) -> Prepared:
-        """Do without a summary, or leave the view as it was if it fits; else raise the failure."""
-        if made.summarize is not None and "tail" in self.policy.settings.exits:
-            shorter = self._without_summary(made)
-            if shorter is not None:
-                return shorter
-        window, trigger = made.before, made.before.budget.trigger
-        if trigger in ("person", "reactive") or window.tokens > window.budget.room:
-            raise failure
+        """Do with fewer rules, or leave the view as it was if it fits; else raise the failure."""
+        if "tail" in self.policy.settings.exits:
+            for skip in self._ways_out(made):
+                other = plan(self._now(), self.policy, made.before.budget, skip=skip)
+                try:
+                    if other.decides:
+                        return self._recorded(other.moved(write(other.files)))
+                except ContextError:
+                    continue
+        if made.before.budget.trigger in ("person", "reactive") or not _fits(made):
+            raise self._unfit(made, failure)
         return Prepared(self.session.view(), made, refusal=failure)
 
-    def _without_summary(self, made: Plan) -> Prepared | None:
-        """Do what the policy would do if there were no summaries."""
-        view = self._now()
-        skip = {"summarize"} if made.summarize and made.summarize.text is None else {"memory"}
-        other = plan(view, self.policy, made.before.budget, skip=skip)
-        if not other.decides:
-            return None
-        try:
-            return self.done(other) if other.summarize else self._shown(other)
-        except ContextError:
-            return None
+    def _ways_out(self, made: Plan) -> Iterator[Collection[str]]:
+        """Return the kinds of rules to leave out, one set after the other.
+
+        First the rule whose summary came to nothing, so that the others do what they can; then all
+        but the very last resort.
+        """
+        if made.summarize is not None:
+            yield {"summarize"} if made.summarize.text is None else {"memory"}
+            yield {"memory", "summarize"}
+        yield {*RULES} - {DigestAll.kind}
+
+    def _unfit(self, made: Plan, failure: ContextError) -> ContextError:
+        """Return the error for a view that could not be made smaller; it says what stays."""
+        window = made.before
+        error = too_large(window, self.policy)
+        if isinstance(error, MessageTooLarge) and not _fits(made):
+            return error
+        if isinstance(failure, SummaryFailed | CandidateRefused):
+            return explained(failure, window)
+        return failure
 
     def _nothing(self, made: Plan) -> Prepared:
         """Leave a view as it is: right where it fits, an error where it does not."""
         window, budget = made.before, made.before.budget
         if budget.trigger == "person":
-            return Prepared(window.view, made)
+            return Prepared(window.view, made, refusal=nothing_to_do(window, self.policy.name))
         acts = any(budget.trigger in rule.on for rule in self.policy.rules)
-        if budget.trigger == "reactive" or (
-            made.ask is None and acts and (window.tokens > budget.room or made.level == "block")
-        ):
-            raise ContextError(
-                f"the request takes {window.tokens:,} tokens, {budget.room:,} are free, and"
-                f" {self.policy.name} finds nothing to leave out. Narrow the output of the newest"
-                " tool calls, compact by hand, or use a model with a larger window."
-            )
+        if budget.trigger == "reactive" or (acts and not _fits(made)):
+            raise too_large(window, self.policy)
         return Prepared(window.view, made)
 
     # -- the log -----------------------------------------------------------------------------
@@ -315,3 +347,8 @@ class CarryOut:
     ) -> HookEvent:
         trigger = made.before.budget.trigger
         return HookEvent(phase, self.session.id, trigger, self.policy.name, asked.ranges, summary)
+
+
+def _fits(made: Plan) -> bool:
+    """Return whether the view fits as it is, and the policy does not block it."""
+    return made.before.tokens <= made.before.budget.room and made.level_before != "block"

@@ -90,6 +90,9 @@ class Summarize:
         target: The most that the view may take afterwards, in the unit of the policy.
         whole: It means to take what the model has not seen yet.
         files: What the frame names, where a policy materializes.
+        covers: All that it stands for: the ranges, and what summaries among them stood for; empty
+            where that is the same.
+        by: Who wrote the text that is at hand: the ``host``, or the ``log``.
     """
 
     ranges: tuple[Range, ...]
@@ -112,6 +115,8 @@ class Summarize:
     target: int | None = None
     whole: bool = False
     files: tuple[File, ...] = ()
+    covers: tuple[Range, ...] = ()
+    by: str = "host"
 
     def up_to(self, version: int) -> Summarize:
         """The same for the versions up to one."""
@@ -142,7 +147,7 @@ class Summarize:
         shown = self.content(summary)
         body = {"text": shown} if isinstance(shown, str) else {"content": shown}
         quotes = {} if self.request is None else {"request": self.request}
-        covers = [list(part) for part in self.ranges]
+        covers = [list(part) for part in self.covers or self.ranges]
         return EventDraft("summary.written", {**body, "covers": covers, **quotes, **more})
 
     def accepted(self, found: Accepted) -> EventDraft:
@@ -152,7 +157,7 @@ class Summarize:
         """
         if found.reply.block is None:
             return self.written(found.reply.text, **found.fields())
-        covers = [list(part) for part in self.ranges]
+        covers = [list(part) for part in self.covers or self.ranges]
         data = {"content": [found.reply.block], "covers": covers, **found.fields()}
         return EventDraft("summary.written", data)
 

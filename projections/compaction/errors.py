@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.errors import ContextError, FoldlogError
@@ -10,11 +11,11 @@ from foldlog.eventstore.errors import ContextError, FoldlogError
 Refusal: TypeAlias = Literal[
     "breaks_rule", "over_budget", "not_smaller", "hides_request", "hides_open", "hides_unseen"
 ]
-"""Why a candidate view is not taken (the checks of ``candidate``)."""
+"""Why a candidate view is not taken: the check that it failed."""
 
 
 class PolicyError(FoldlogError):
-    """A policy says what cannot be: an unknown key, a value that makes no sense, no such name."""
+    """A policy is not valid: an unknown key or name, a value that makes no sense."""
 
 
 class ForeignPolicy(PolicyError):
@@ -34,12 +35,71 @@ class ForeignPolicy(PolicyError):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """Something that keeps a view from becoming small enough.
+
+    Attributes:
+        first: The first version of it; 0 for what is in no event: system prompt and tools.
+        last: The last one.
+        tokens: What it takes, estimated.
+        why: Why it may not go, as words that follow its name.
+    """
+
+    first: int
+    last: int
+    tokens: int
+    why: str
+
+    def __str__(self) -> str:
+        if not self.first:
+            return f"{self.why} ({self.tokens:,} tokens)"
+        many = f"versions {self.first} to {self.last}"
+        name = f"version {self.first}" if self.first == self.last else many
+        return f"{name} ({self.tokens:,} tokens) {self.why}"
+
+
+class ViewTooLarge(ContextError):
+    """A view does not fit and the policy finds nothing more to leave out; it is as it was.
+
+    Attributes:
+        tokens: What the request takes.
+        room: The most that it may take.
+        blocks: What keeps it from becoming smaller, the largest first.
+    """
+
+    def __init__(self, problem: str, tokens: int, room: int, blocks: tuple[Blocking, ...]) -> None:
+        self.tokens = tokens
+        self.room = room
+        self.blocks = blocks
+        super().__init__(problem)
+
+
+class MessageTooLarge(ViewTooLarge):
+    """The newest message of the user does not fit by itself: nothing else can make room for it."""
+
+
+class NothingToCompact(ContextError):
+    """A person asked for a compaction, and there is nothing that could be left out.
+
+    Attributes:
+        blocks: What stays and why, the largest first.
+    """
+
+    def __init__(self, problem: str, blocks: tuple[Blocking, ...]) -> None:
+        self.blocks = blocks
+        super().__init__(problem)
+
+
 class CandidateRefused(ContextError):
     """The view that a plan leads to is not taken; the view stays as it was.
 
     Attributes:
         why: The check that it failed.
+        blocks: What stays and why, the largest first, where the view does not fit.
     """
+
+    blocks: Sequence[object] = ()
 
     def __init__(self, why: Refusal, problem: str) -> None:
         self.why: Refusal = why

@@ -117,10 +117,18 @@ class Plan:
     @property
     def level(self) -> Level:
         """Whether what is left should warn, or should not be sent at all."""
-        settings, after = self.policy.settings, self.after
-        if settings.block_at is not None and after.size >= after.amount(settings.block_at):
+        return self._level(self.after)
+
+    @property
+    def level_before(self) -> Level:
+        """The same for the view as it is."""
+        return self._level(self.before)
+
+    def _level(self, window: Window) -> Level:
+        settings = self.policy.settings
+        if settings.block_at is not None and window.size >= window.amount(settings.block_at):
             return "block"
-        if settings.warn_at is not None and after.size >= after.amount(settings.warn_at):
+        if settings.warn_at is not None and window.size >= window.amount(settings.warn_at):
             return "warn"
         return "fine"
 
@@ -140,12 +148,15 @@ class Plan:
         """All drafts of a plan that needs no summary; none where it decides nothing."""
         return [self.receipt(), *self.edits()] if self.done else []
 
-    def summarized(self, view: View, written: EventDraft) -> list[EventDraft]:
-        """The drafts of a plan whose summary was written: one append onto a view.
+    def summarized(
+        self, view: View, written: EventDraft, back: Sequence[EventDraft] = ()
+    ) -> list[EventDraft]:
+        """Return the drafts of a plan whose summary was written: one append onto a view.
 
         Args:
             view: The session as it is now: the receipt and the attempt are recorded.
             written: The ``summary.written``, as ``Summarize.written`` makes it.
+            back: What comes back after the summary; it counts in what the view takes then.
         """
         assert self.summarize is not None, "the plan asks for no summary"
         drafts = [*self.edits(), written]
@@ -158,8 +169,11 @@ class Plan:
             **occasion(self.before.budget),
         }
         reader = self.policy.reader()
-        after = reader.edited(self.after, view.then([*drafts, EventDraft("view.edited", data)]))
-        return [*drafts, EventDraft("view.edited", {**data, **measured(self.after, after)})]
+        edited = [*drafts, EventDraft("view.edited", data)]
+        after = reader.edited(self.after, view.then(edited))
+        whole = reader.edited(self.after, view.then([*edited, *back])) if back else after
+        figures = {**measured(self.after, whole), "digest_after": after.digest}
+        return [*drafts, EventDraft("view.edited", {**data, **figures}), *back]
 
     def judged(self, drafts: Sequence[EventDraft], view: View | None = None) -> Window:
         """The window that drafts lead to, if it may be recorded.

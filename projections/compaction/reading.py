@@ -20,7 +20,7 @@ from foldlog.projections.compaction.sizes import TOKENS, Unit
 from foldlog.projections.compaction.visible import Messages, Visible, merged, speaks
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.render.items import Item, Kind
-from foldlog.projections.tokens.counting import Count, counted
+from foldlog.projections.tokens.counting import Count, counted, estimated
 from foldlog.projections.tokens.model_windows import window_of
 from foldlog.projections.tokens.reading import Seen, grew, read, read_after
 from foldlog.projections.tokens.usage import UsageTally
@@ -28,6 +28,10 @@ from foldlog.projections.view.fold import Layout
 from foldlog.projections.view.lineage import Range
 from foldlog.projections.view.pieces import Piece, Shown
 from foldlog.projections.view.view import View
+
+FOREIGN = 0.75
+"""The share of the room that what is not in the log may take. Chosen: system prompt and tools of
+current harnesses take 15,000 to 25,000 tokens, which is most of a window of 32,000."""
 
 _Parts = Mapping[tuple[int, int, Kind], Visible]
 
@@ -60,11 +64,25 @@ class ViewReader:
     def budget(self, view: View, known: Circumstances | None = None) -> Budget:
         """Return the budget of a view: counted, and measured against the window of its model."""
         known = known or Circumstances()
-        count = self.count(view, known.request)
+        count = self._believed(view, known)
         model, idle = known.model or self._usage.model, known.idle_seconds
         window = window_of(model).tokens if known.window is None else known.window
         idle = _seconds(self._usage.last, known.now) if idle is None else idle
         return Budget(replace(known, model=model, window=window, idle_seconds=idle), count)
+
+    def _believed(self, view: View, known: Circumstances) -> Count:
+        """Return the count of a view, by usage that can be of the window that it is meant for.
+
+        Usage counts what the harness sent and the log does not have. Where that alone would leave
+        no room, it was another harness's, with a larger window; then all is estimated.
+        """
+        count = self.count(view, known.request)
+        window = window_of(known.model or self._usage.model).tokens
+        room = Budget(replace(known, window=known.window or window)).room
+        if count.reply is None or count.tokens <= room:
+            return count
+        guess = estimated(self._usage, view, known.request)
+        return guess if count.tokens - guess.tokens > FOREIGN * room else count
 
     def window(self, view: View, budget: Budget) -> Window:
         """Return the window of a view under a budget."""

@@ -6,7 +6,8 @@ fit, or is not known, is named as needing a reload.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction.decision import Allowance, Restore
@@ -49,6 +50,16 @@ def restored(
         left -= sum(map(_cost, made))
         found += made
     return found
+
+
+def lesser(asked: Restore | None) -> Iterator[Restore | None]:
+    """Return what may come back, then less and less of it: without files, then nothing."""
+    yield asked
+    if asked is not None:
+        rest = {kind: given for kind, given in asked.kinds.items() if kind != "files"}
+        if rest and len(rest) < len(asked.kinds):
+            yield replace(asked, kinds=rest)
+        yield None
 
 
 def _fitted(kind: str, past: Past, allowance: Allowance, left: int) -> list[EventDraft]:

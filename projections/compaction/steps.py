@@ -1,8 +1,9 @@
 """Steps: the smallest stretches of a view that may be cut off.
 
 A cut falls between steps only. A step is a user message, an attachment, a summary or a marker; or
-an exchange with all its results, with what the harness put in between, with the exchanges of the
-same tool loop that hang on its thinking, with the results of server tools in a later reply.
+an exchange with all its results, with what the harness put in between, with the results of server
+tools in a later reply. Of a tool loop that began with thinking, what stays needs thinking before it
+(see ``openings``).
 
 A real result that comes long after its call was closed as interrupted belongs to the exchange of
 its call, not to what it stands among: it goes and stays with that step, and binds nothing between.
@@ -16,7 +17,12 @@ from itertools import pairwise
 
 from foldlog.eventstore.events import Event
 from foldlog.projections.compaction.visible import Visible, server_pairs, speaks
-from foldlog.projections.view.exchanges import bonds, late_results, loop_bonds
+from foldlog.projections.view.exchanges import (
+    begins_turn,
+    begins_with_thinking,
+    bonds,
+    late_results,
+)
 from foldlog.projections.view.lineage import Lineage, Range
 
 
@@ -61,6 +67,17 @@ class Step:
     def is_exchange(self) -> bool:
         """Whether the model wrote in it."""
         return any(part.is_reply for part in self.parts)
+
+    @property
+    def begins_turn(self) -> bool:
+        """Whether the tool loop before it is over: somebody spoke for the user."""
+        return any(part.event is not None and begins_turn(part.event) for part in self.parts)
+
+    @property
+    def begins_with_thinking(self) -> bool:
+        """Whether what the model wrote in it begins with thinking."""
+        first = next((part.event for part in self.parts if part.is_reply), None)
+        return first is not None and begins_with_thinking(first)
 
     @property
     def stands_in(self) -> bool:
@@ -124,7 +141,7 @@ def _together(parts: Sequence[Visible]) -> tuple[list[Range], list[Range]]:
     events = list(_events(parts))
     behind = set(late_results(events))
     bound, away = [*places.values(), *server_pairs(parts)], list[Range]()
-    for earlier, later in (*bonds(events), *loop_bonds(events)):
+    for earlier, later in bonds(events):
         kind = away if later in behind else bound
         kind.append((places[earlier][0], places[later][1]))
     return bound, away
@@ -137,6 +154,21 @@ def _events(parts: Iterable[Visible]) -> Iterator[Event]:
         if part.event is not None and part.item.kind != "summary" and part.version != seen:
             seen = part.version
             yield part.event
+
+
+def openings(steps: Sequence[Step], gone: Collection[Step]) -> tuple[Step, ...]:
+    """Return the steps that have to stay though they were to go, since a later one needs them.
+
+    Within a tool loop that began with thinking, a round that stays and does not begin with thinking
+    needs one before it that does: the first of them, since nothing before it changes.
+    """
+    turns = [at for at, step in enumerate(steps) if step.begins_turn]
+    rounds = [step for step in steps[turns[-1] + 1 if turns else 0 :] if step.is_exchange]
+    thought = [step for step in rounds if step.begins_with_thinking]
+    for step in rounds[rounds.index(thought[0]) :] if thought else ():
+        if step not in gone:
+            return () if step.begins_with_thinking else (thought[0],)
+    return ()
 
 
 def ranges_of(lineage: Lineage, steps: Iterable[Step], pins: Collection[int]) -> tuple[Range, ...]:

@@ -16,7 +16,7 @@ from foldlog.projections.compaction.decision import File
 from foldlog.projections.compaction.materialize import result_file, transcript_file
 from foldlog.projections.compaction.measure import Measure, Totals
 from foldlog.projections.compaction.sizes import CHARS_A_TOKEN, TOKENS, Unit
-from foldlog.projections.compaction.steps import Step, ranges_of, steps_of
+from foldlog.projections.compaction.steps import Step, openings, ranges_of, steps_of
 from foldlog.projections.compaction.visible import Visible, speaks
 from foldlog.projections.render.digest import digest
 from foldlog.projections.render.render import render
@@ -270,6 +270,19 @@ class Window:
             return None
         return content_of(self.view.event(self.request).data.get("content"))
 
+    @property
+    def newest_message(self) -> Visible | None:
+        """What a person said last, if the model has not read it yet."""
+        version = self.totals.spoken
+        return next(
+            (
+                p
+                for p in self.parts
+                if p.version == version and speaks(p.event) and not self.seen(p)
+            ),
+            None,
+        )
+
     def may_change(self, part: Visible) -> bool:
         """Whether a part may be shown differently: it is no pin and not the active request."""
         return part.version not in self.pins and part.version != self.request
@@ -283,6 +296,15 @@ class Window:
         if step.open or any(version in self.pins for version in step.versions):
             return False
         return unseen or not self.is_unseen(step)
+
+    def may_go(self, steps: Iterable[Step]) -> tuple[Step, ...]:
+        """Return those of some steps that may be taken out together, in their order.
+
+        What opens the tool loop with thinking stays as long as a round that needs it does.
+        """
+        given = tuple(steps)
+        kept = openings(self.steps, frozenset(given))
+        return tuple(step for step in given if step not in kept)
 
     def is_unseen(self, step: Step) -> bool:
         """Whether something in it waits for the model to read it, or for a result."""

@@ -25,19 +25,25 @@ class Limits:
     """How often somebody may be asked.
 
     Attributes:
-        attempts: By one summarizer in one turn of the user; None for any number.
-        model_calls: Requests to models in one turn, by all of them; None for any number.
-        breaker: Failures in a row after which nobody is asked any more; None for never.
-        turn: The version of what the user said last.
+        attempts: By one summarizer; None for any number.
+        model_calls: Requests to models, by all of them; None for any number.
+        breaker: Failures of one summarizer in a row after which it is not asked any more; None for
+            never. A model that failed stays unasked until a summary succeeds or a person compacts.
+        since: The version after which attempts and requests are counted: of this decision, or of
+            the user's newest turn.
+        noted: The version after which it is recorded once that nothing was tried.
         manual: A person asked for the compaction: the breaker is ignored.
+        must: The view does not fit: a summarizer that asks no model is asked in any case.
         trigger: Why it is made, as it is recorded.
     """
 
     attempts: int | None = 2
     model_calls: int | None = None
     breaker: int | None = 3
-    turn: int = 0
+    since: int = 0
+    noted: int = 0
     manual: bool = False
+    must: bool = False
     trigger: str | None = None
 
 
@@ -88,7 +94,7 @@ def attempt(
         except SummaryFailed as refusal:
             if reminder is not None:
                 raise reminder from None
-            if known.skipped <= limits.turn:
+            if known.skipped <= limits.noted:
                 record(_failed(None, summarizer.name, refusal))
             raise
         task = replace(task, requests=_left(known, limits))
@@ -106,30 +112,32 @@ def attempt(
 
 
 def _may_ask(summarizer: Summarizer, known: Ledger, limits: Limits) -> None:
-    """Refuse to ask where the breaker is open or the turn's attempts are spent."""
-    if summarizer.asks_model and not limits.manual and known.is_broken(limits.breaker):
+    """Refuse to ask where the breaker is open or the attempts are spent."""
+    exempt = limits.manual or (limits.must and not summarizer.asks_model)
+    if not exempt and known.is_broken(summarizer.name, limits.breaker):
         raise SummaryFailed(
             "breaker_open",
-            f"{known.failures} attempts in a row came to nothing, so no model is asked any more."
-            " Compact by hand (`foldlog compact`) to close the breaker.",
+            f"{known.in_a_row(summarizer.name)} attempts of {summarizer.name} in a row came to"
+            " nothing, so it is not asked any more. Compact by hand (`foldlog compact`) to close"
+            " the breaker.",
         )
     left = _left(known, limits)
     if summarizer.asks_model and left is not None and left < 1:
-        problem = f"all {limits.model_calls} requests to models of this turn are spent."
+        problem = f"all {limits.model_calls} requests to models are spent."
         raise SummaryFailed("attempts_spent", problem)
-    spent = known.spent(summarizer.name, limits.turn)
+    spent = known.spent(summarizer.name, limits.since)
     if limits.attempts is not None and spent >= limits.attempts:
         raise SummaryFailed(
             "attempts_spent",
-            f"all {limits.attempts} attempts of this turn by {summarizer.name} are spent.",
+            f"all {limits.attempts} attempts by {summarizer.name} are spent.",
         )
 
 
 def _left(known: Ledger, limits: Limits) -> int | None:
-    """How many requests may still be made in this turn."""
+    """Return how many requests may still be made."""
     if limits.model_calls is None:
         return None
-    return limits.model_calls - known.requests(limits.turn)
+    return limits.model_calls - known.requests(limits.since)
 
 
 def _judged(task: SummaryTask, summarizer: Summarizer) -> SummaryReply:

@@ -17,7 +17,7 @@ from foldlog.projections.tokens.estimate import estimate
 from foldlog.projections.tokens.truncate import one_line, to_tokens
 from foldlog.projections.wire.tool_calls import file_lines
 
-NAME = "digest@2"
+NAME = "digest@3"
 """The id in place of a prompt's; the number changes when the same log would give another text."""
 
 LEAST = 40
@@ -145,9 +145,9 @@ def _decisions(facts: Facts, room: int) -> list[str]:
 
 
 def _done(facts: Facts, room: int) -> list[str]:
-    """The commands that ran and the files that were changed, the newest that fit."""
-    lines = [f"- `{command}`: {outcome}" for command, outcome in facts.commands.values()]
-    return _newest(lines, room, "commands")
+    """Return the commands that ran and the other calls, the newest that fit."""
+    attached = [f"- attached: {line}" for line in facts.attached]
+    return _newest([*attached, *(f"- {line}" for line in facts.done.values())], room, "calls")
 
 
 def _working(facts: Facts, room: int) -> list[str]:

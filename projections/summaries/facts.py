@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from foldlog.projections.summaries.task import SummaryTask, said
 from foldlog.projections.tokens.truncate import one_line
 from foldlog.projections.view.address import Handle
 from foldlog.projections.wire.blocks import content_of, plain_text
-from foldlog.projections.wire.tool_calls import Call, Calls, How, touch
+from foldlog.projections.wire.tool_calls import Call, Calls, How, touch, touched_files
 
 LINE = 400
 """The most characters of one message, command or error. Chosen: two sentences, or an error with
@@ -30,7 +30,9 @@ class Facts:
     """What the log tells of a task's ranges.
 
     Attributes:
-        commands: What ran in a shell, and what came of it, by the id of the call.
+        done: The commands that ran and the other calls that touched no file, and what came of
+            each, by the id of the call, in order.
+        attached: What the harness put before the model, a line each.
         failures: The calls that failed, and what they said, by the id of the call.
         files: What was done to each file, the one touched last at the end.
         replies: What the agent said, the newest texts, on a line each.
@@ -40,7 +42,8 @@ class Facts:
         self._task = task
         self._spoken: list[str] = []
         self._ends: tuple[int, int] | None = None
-        self.commands: dict[str, tuple[str, str]] = {}
+        self.done: dict[str, str] = {}
+        self.attached: dict[str, None] = {}
         self.failures: dict[str, tuple[str, str]] = {}
         self.files: dict[str, set[How]] = {}
         self.replies: deque[str] = deque(maxlen=REPLIES)
@@ -58,23 +61,29 @@ class Facts:
         if event.type == "message.user":
             self._spoken.append(said(event))
         elif event.type == "message.assistant":
-            words = one_line(plain_text(content_of(event.data.get("content"))), LINE)
+            words = unquoted(one_line(plain_text(content_of(event.data.get("content"))), LINE))
             if words:
                 self.replies.append(words)
+        elif event.type == "attachment.added":
+            text = one_line(plain_text(content_of(event.data.get("content"))), LINE // 8)
+            self.attached[unquoted(f"{event.data.get('kind')}: {text}")] = None
 
     def _did(self, call: Call) -> None:
         if call.command:
-            self.commands[call.id] = one_line(call.command, LINE // 2), _outcome(call)
+            self.done[call.id] = f"{_code(call.command, LINE // 2)}: {_outcome(call)}"
+        elif not touched_files(call):
+            self.done[call.id] = f"{_about(call)}: {_outcome(call, told=True)}"
         if call.failed:
-            self.failures[call.id] = _about(call), one_line(call.text, LINE)
+            self.failures[call.id] = _about(call), unquoted(one_line(call.text, LINE))
         else:
             self.failures.pop(call.id, None)
         touch(self.files, call)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was said and nothing was done."""
-        return not (self.spoken or self.replies or self.commands or self.failures or self.files)
+        """Whether nothing was said, done or attached."""
+        done = self.done or self.failures or self.files
+        return not (self.spoken or self.replies or done or self.attached)
 
     @cached_property
     def spoken(self) -> list[UserMessage]:
@@ -91,7 +100,7 @@ class Facts:
         """What a model wrote of the time before; a digest of it is made anew from the log."""
         first = next((item for item in self._task.items if item.kind == "summary"), None)
         prompt = str(first.event.data.get("prompt")) if first and first.event else ""
-        return "" if prompt.startswith("digest@") else (self._task.previous or "")
+        return "" if prompt.startswith("digest@") else unquoted(self._task.previous or "")
 
     @property
     def handles(self) -> list[str]:
@@ -104,16 +113,46 @@ class Facts:
         return self._task.view.state(key)
 
 
-def _outcome(call: Call) -> str:
+def _outcome(call: Call, *, told: bool = False) -> str:
+    """Return what came of a call.
+
+    Args:
+        told: Also how the result of one that worked begins: nothing else says what it did.
+    """
     if call.answered is None:
         return "no result"
-    return f"failed: {one_line(call.text, LINE // 4)}" if call.failed else "done"
+    said = unquoted(one_line(call.text, LINE // 4))
+    if call.failed:
+        return f"failed: {said}"
+    return f"done: {said}" if told and said else "done"
 
 
 def _about(call: Call) -> str:
-    """A call on one line: the tool, and the command or the first text among its arguments."""
-    texts = (value for value in call.input.values() if isinstance(value, str))
-    return f"{call.name} `{one_line(call.command or next(texts, ''), LINE // 4)}`"
+    """Return a call on one line: the tool, and its command or its main arguments."""
+    given = call.command or _arguments(call.input)
+    return f"{call.name} {_code(given, LINE // 4)}" if given else call.name
+
+
+def _code(text: str, chars: int) -> str:
+    """Return a text as code on one line; what is quoted in code is no quotation."""
+    line = one_line(text, chars).replace("`", "'")
+    return f"`{line}`"
+
+
+_QUOTES = str.maketrans(dict.fromkeys('"“”„«»「」『』', "'"))
+
+
+def unquoted(text: str) -> str:
+    """Return a text without quotation marks: it may claim that the user said something."""
+    return text.translate(_QUOTES)
+
+
+def _arguments(given: Mapping[str, Json]) -> str:
+    """Return the arguments that say what a call was about: texts and numbers, the first ones."""
+    plain = [(k, v) for k, v in given.items() if isinstance(v, str | int | float) and v != ""]
+    if len(plain) == 1:
+        return str(plain[0][1])
+    return ", ".join(f"{key}: {one_line(str(value), LINE // 8)}" for key, value in plain[:4])
 
 
 _BINDING = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from foldlog.eventstore.errors import ContextError
@@ -50,7 +51,10 @@ class SummaryFailed(ContextError):
         reason: Why, for programs.
         problem: Why, for people.
         details: What else is known: the raw reply, its usage, the error code of the API.
+        blocks: What stays in the view and why, the largest first, where the view does not fit.
     """
+
+    blocks: Sequence[object] = ()
 
     def __init__(self, reason: Reason, problem: str, **details: Json) -> None:
         self.reason: Reason = reason

@@ -6,8 +6,8 @@ spent and the same circuit breaker open.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from foldlog.eventstore.events import Event
@@ -37,13 +37,13 @@ class Ledger:
     Attributes:
         attempts: All of them, ascending.
         open: The newest attempt, while nothing is known of its outcome.
-        failures: How many attempts in a row came to nothing.
+        failures: How many attempts in a row came to nothing, by who made them.
         skipped: The version of the newest note that no attempt was made.
     """
 
     attempts: tuple[Attempt, ...] = ()
     open: int | None = None
-    failures: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
     skipped: int = 0
 
     def then(self, event: Event) -> Ledger:
@@ -55,16 +55,16 @@ class Ledger:
         if event.type == "summary.requested":
             asks = event.data.get("prompt") is not None
             made = Attempt(event.version, str(event.data.get("by")), int(asks))
-            failures = self.failures + (self.open is not None)
+            failures = self.failures if self.open is None else self._failed(self.attempts[-1].by)
             return replace(
                 self, attempts=(*self.attempts, made), open=event.version, failures=failures
             )
         if event.type == "summary.written":
-            return replace(self, attempts=self._counted(event), open=None, failures=0)
+            return replace(self, attempts=self._counted(event), open=None, failures={})
         if event.type == "summary.failed" and event.data.get("attempt") is None:
             return replace(self, skipped=event.version)
         if event.type == "summary.failed":
-            failures = self.failures + 1
+            failures = self._failed(str(event.data.get("by")))
             return replace(self, attempts=self._counted(event), open=None, failures=failures)
         return self
 
@@ -88,9 +88,17 @@ class Ledger:
             for made in self.attempts
         )
 
-    def is_broken(self, limit: int | None) -> bool:
-        """Whether the circuit breaker is open: so many attempts in a row came to nothing."""
-        return limit is not None and self.failures >= limit
+    def _failed(self, by: str) -> Mapping[str, int]:
+        """Return the failures in a row, with one more of a summarizer."""
+        return {**self.failures, by: self.in_a_row(by) + 1}
+
+    def in_a_row(self, by: str) -> int:
+        """Return how many attempts of one summarizer in a row came to nothing."""
+        return self.failures.get(by, 0)
+
+    def is_broken(self, by: str, limit: int | None) -> bool:
+        """Return whether the circuit breaker is open for a summarizer."""
+        return limit is not None and self.in_a_row(by) >= limit
 
 
 def ledger(events: Iterable[Event]) -> Ledger:

@@ -14,7 +14,7 @@ from foldlog.eventstore.events import Event, Json
 from foldlog.projections.render.items import Item, items_of
 from foldlog.projections.summaries.prompts import Prompt, prompt, prompts, unwrap
 from foldlog.projections.tokens.estimate import estimate
-from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.lineage import Range, join_ranges
 from foldlog.projections.view.pieces import Piece
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import RESULT, content_of, kind, plain_text
@@ -89,9 +89,16 @@ class SummaryTask:
         """The headings that it is asked for."""
         return self.sections or tuple(section.name for section in self.prompt.sections)
 
+    @property
+    def covers(self) -> tuple[Range, ...]:
+        """The ranges, and all that summaries among the items stood for: it is carried on."""
+        earlier = (item.event for item in self.items if item.kind == "summary" and item.event)
+        covered = (tuple(span) for event in earlier for span in event.data.get("covers") or ())
+        return join_ranges([*self.ranges, *covered])
+
     def events(self) -> Iterator[Event]:
-        """What happened in the ranges, as it happened, compacted since or not."""
-        return happened(self.view, self.ranges)
+        """Return what happened in all that it covers, as it happened, compacted since or not."""
+        return happened(self.view, self.covers)
 
     def spoken(self) -> Iterator[str]:
         """All that the user said on the lineage, up to the version of the view."""

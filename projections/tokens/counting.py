@@ -59,14 +59,20 @@ def count(view: View, request: Mapping[str, Any] | None = None) -> Count:
 def counted(tally: UsageTally, view: View, request: Mapping[str, Any] | None = None) -> Count:
     """Return what the next request takes, by the tally of its view; see ``count``."""
     given, rates, reply = request or {}, tally.rates, tally.reply
-    coming = shares(given.get("messages") or [])
     if reply is not None:
-        estimated = ceil(rates.of(reply.since) + rates.of(coming))
+        since = ceil(rates.of(reply.since) + rates.of(shares(given.get("messages") or [])))
         known = reply.input + max(reply.output, ceil(rates.of(reply.said)))
-        return Count(known + estimated, estimated, reply.version, rates)
+        return Count(known + since, since, reply.version, rates)
+    return estimated(tally, view, request)
+
+
+def estimated(tally: UsageTally, view: View, request: Mapping[str, Any] | None = None) -> Count:
+    """Return what the next request takes, estimated whatever the API counted."""
+    given, rates = request or {}, tally.rates
+    coming = shares(given.get("messages") or [])
     settings = shares([given.get(name) or _setting(view, name) for name in ("system", "tools")])
-    estimated = ceil(sum(map(rates.of, (settings, tally.visible, coming))))
-    return Count(estimated, estimated, None, rates)
+    tokens = ceil(sum(map(rates.of, (settings, tally.visible, coming))))
+    return Count(tokens, tokens, None, rates)
 
 
 def ask_count(client: Anthropic, view: View, model: str, **more: Any) -> int:

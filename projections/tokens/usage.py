@@ -27,7 +27,7 @@ class Reply:
     Attributes:
         id: The message id.
         version: Its first event.
-        model: Who wrote it.
+        model: Who wrote it; None where the log does not say.
         input: The tokens that it read; 0 until its usage is known.
         output: The tokens that it wrote.
         said: The shares of what it says, thinking left out.
@@ -38,7 +38,7 @@ class Reply:
 
     id: str
     version: int
-    model: str
+    model: str | None
     input: int = 0
     output: int = 0
     said: Shares = field(default_factory=dict)
@@ -116,9 +116,7 @@ class UsageTally:
         if model is not None and model.startswith("<"):
             return
         self.last = event.occurred
-        if model is None:
-            return
-        self.model = model
+        self.model = model or self.model
         measure = measured(event.data.get("usage"))
         if self.reply is not None and self.reply.id == id:
             self.reply.output = max(self.reply.output, measure[1] if measure else 0)

@@ -12,7 +12,7 @@ from typing import Any
 
 from foldlog.eventstore.errors import InvalidView
 from foldlog.eventstore.events import Event, EventDraft
-from foldlog.projections.view.exchanges import bonds, exchanges
+from foldlog.projections.view.exchanges import bonds, exchanges, unopened
 from foldlog.projections.view.lineage import Range
 from foldlog.projections.view.pieces import (
     HIDING,
@@ -97,6 +97,9 @@ def _cut_by(view: View, edits: Sequence[Entry]) -> Iterator[str]:
     for exchange in exchanges(events):
         if _is_cut(exchange, after) and not _is_cut(exchange, before):
             yield _cut(exchange)
+    left = unopened(events, lambda version: after(version) is None)
+    if left and not unopened(events, lambda version: before(version) is None):
+        yield f"it takes the thinking that opens the tool loop, and leaves version {left} of it"
 
 
 def _events_at(view: View, strokes: Sequence[Stroke]) -> list[Event]:

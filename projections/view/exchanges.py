@@ -6,7 +6,7 @@ a reply with its first part. An exchange is everything that is bound together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.wire.blocks import CALL, RESULT, THINKING, kind
@@ -22,7 +22,7 @@ def exchanges(events: Sequence[Event]) -> list[list[int]]:
         events: In the order of the conversation.
     """
     members: dict[int, list[int]] = {}
-    for earlier, later in (*bonds(events), *loop_bonds(events)):
+    for earlier, later in bonds(events):
         exchange = members.setdefault(earlier, [earlier])
         joining = members.get(later, [later])
         if joining is not exchange:
@@ -59,20 +59,28 @@ def bonds(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
                 replies.clear()
 
 
-def loop_bonds(events: Sequence[Event]) -> Iterator[tuple[int, int]]:
-    """Yield the bonds of the newest tool loop: replies without thinking are bound to it.
+def unopened(events: Sequence[Event], seen: Callable[[int], bool]) -> int | None:
+    """Return the first reply of the newest tool loop that is seen without the thinking before it.
 
-    Within a tool loop the API requires the thinking that opened it. Once a person speaks again the
-    loop is over, and its thinking may be left out.
+    Within a tool loop that began with thinking the API wants some: a reply that does not begin with
+    thinking itself needs one before it, in the loop, that does. Once a person speaks again the loop
+    is over, and its thinking may go.
+
+    Args:
+        events: In the order of the conversation.
+        seen: Whether the event of a version is seen in its own place.
     """
-    thought, before = False, None
+    opened = shown = False
     for event in events[_newest_turn(events) :]:
-        if event.type == "message.assistant":
-            thinks = _begins_with_thinking(event)
-            if thought and before and not thinks:
-                yield before, event.version
-            thought = thought or thinks
-            before = event.version
+        if event.type != "message.assistant":
+            continue
+        thinks = begins_with_thinking(event)
+        if seen(event.version):
+            if opened and not (thinks or shown):
+                return event.version
+            shown = shown or thinks
+        opened = opened or thinks
+    return None
 
 
 def late_results(events: Iterable[Event]) -> Iterator[int]:
@@ -95,12 +103,18 @@ def _first_part(event: Event, replies: dict[str, int]) -> int:
 def _newest_turn(events: Sequence[Event]) -> int:
     """Return how many events there are up to the newest message of a person, inclusive."""
     for at in range(len(events), 0, -1):
-        if events[at - 1].type == "message.user" and not _answered_calls(events[at - 1]):
+        if begins_turn(events[at - 1]):
             return at
     return 0
 
 
-def _begins_with_thinking(event: Event) -> bool:
+def begins_turn(event: Event) -> bool:
+    """Return whether a person speaks in an event, so that the tool loop before it is over."""
+    return event.type == "message.user" and not _answered_calls(event)
+
+
+def begins_with_thinking(event: Event) -> bool:
+    """Return whether the first block of a reply is thinking."""
     content = _blocks(event)
     return bool(content) and kind(content[0]) in THINKING
 

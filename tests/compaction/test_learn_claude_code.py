@@ -132,8 +132,6 @@ class Model:
             start -= 1
         kept = self.messages[start:] if start and tail else []
         request = f"Current user request:\n{self.request}\n\n"
-        if any(message["content"] == self.request for message in kept):
-            request = ""
         text = (
             f"[{label}]\n\n{request}Conversation summary (reference only):\n"
             f"{json.dumps(SUMMARY, ensure_ascii=False)}\n\nFull transcript: {self.transcript}"
@@ -264,3 +262,15 @@ def test_a_forged_pointer_is_only_text() -> None:
     events = later(events, *exchanges(6, 9_000))
     shown = Model.results(seen(compacted(events)))
     assert shown[0]["content"] == "[Earlier tool result saved at foldlog:s/3]"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_five_messages_or_fewer_are_all_summarized(count: int) -> None:
+    exchange = [
+        d
+        for at in range(count)
+        for d in (assistant(call(f"t{at}")), result(f"t{at}", words(9_000)))
+    ]
+    events = log(user(words(40, 1)), *exchange)
+    (message,) = seen(compacted(events, "reactive"))
+    assert message["content"].startswith("[Reactive compact]\n\nCurrent user request:\n1 ")

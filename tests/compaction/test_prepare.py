@@ -10,7 +10,7 @@ import pytest
 from foldlog.eventstore import Event, EventDraft, EventStore, VersionConflict
 from foldlog.eventstore.errors import ContextError
 from foldlog.projections import Session, render
-from foldlog.projections.compaction import Policy, SummaryFailed, policy
+from foldlog.projections.compaction import MessageTooLarge, Policy, SummaryFailed, policy
 from foldlog.projections.compaction import compact_tool as called
 from foldlog.projections.summaries import SummaryReply, SummaryTask
 from tests.compaction.talk import Scripted
@@ -162,7 +162,7 @@ class TestFailure:
     ) -> None:
         session = Session(store, "s")
         session.user("word " * 40_000)
-        with pytest.raises(ContextError, match="Narrow the output"):
+        with pytest.raises(MessageTooLarge, match=r"version 1, takes 62,\d\d\d tokens by itself"):
             session.prepare("codex", window=8_000)
         assert types(session) == ["message.user"]
 

@@ -107,10 +107,10 @@ def test_one_that_nobody_has_read_leaves_its_call_unread() -> None:
 
 
 def test_one_within_another_step_binds_the_two() -> None:
-    """The open loop hangs on the thinking that it began with; the late result stands within it."""
-    loop = (assistant(thinking(), call("a")), result("a"), result("late", "built"))
-    events = log(*CLOSED, user("on"), *loop, assistant(call("b")), result("b"))
-    assert steps(events) == [[1], [2, 3, 4, 5, 6, 7, 8, 9]]
+    """A late result between two parallel results of one reply."""
+    both = (assistant(call("a"), call("b")), result("a"), result("late", "built"), result("b"))
+    events = log(*CLOSED, user("on"), *both)
+    assert steps(events) == [[1], [2, 3, 4, 5, 6, 7, 8]]
 
 
 def test_ranges_take_what_stands_between_and_never_a_pin() -> None:

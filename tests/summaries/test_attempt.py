@@ -112,7 +112,7 @@ def test_a_turn_has_so_many_attempts_and_no_more() -> None:
     assert reason_of(lambda: tried(model, record, attempts=2)) == "headings"
     assert reason_of(lambda: tried(model, record, attempts=2)) == "attempts_spent"
     assert len(model.tasks) == 2
-    assert tried(model, record, attempts=2, turn=len(record.events)).reply.text == GOOD
+    assert tried(model, record, attempts=2, since=len(record.events)).reply.text == GOOD
 
 
 def test_the_last_attempt_of_a_turn_fails_for_its_own_reason() -> None:
@@ -166,5 +166,5 @@ def test_a_view_that_was_not_taken_is_a_failure_of_its_attempt() -> None:
     record = Recorder()
     accepted = tried(Scripted(GOOD), record)
     record(accepted.failed("candidate", "hides the active request"))
-    assert ledger(record.events).failures == 1
+    assert ledger(record.events).in_a_row("scripted") == 1
     assert record.events[-1].data["attempt"] == 1

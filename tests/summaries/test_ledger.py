@@ -19,7 +19,7 @@ def requested(by: str = "anthropic") -> EventDraft:
 
 def failed(attempt: int | None, reason: str = "empty") -> EventDraft:
     given = {} if attempt is None else {"attempt": attempt}
-    return EventDraft("summary.failed", {"reason": reason, **given})
+    return EventDraft("summary.failed", {"reason": reason, "by": "anthropic", **given})
 
 
 def written(**more: Any) -> EventDraft:
@@ -28,7 +28,7 @@ def written(**more: Any) -> EventDraft:
 
 def test_an_attempt_is_spent_before_its_outcome_is_known() -> None:
     found = ledger(log(user("hi"), requested()))
-    assert (found.spent("anthropic", since=1), found.open, found.failures) == (1, 2, 0)
+    assert (found.spent("anthropic", since=1), found.open, found.failures) == (1, 2, {})
 
 
 def test_attempts_count_from_the_newest_turn_and_for_each_summarizer() -> None:
@@ -40,20 +40,20 @@ def test_attempts_count_from_the_newest_turn_and_for_each_summarizer() -> None:
 
 def test_failures_in_a_row_open_the_breaker_and_a_success_closes_it() -> None:
     bad = [requested(), failed(1), requested(), failed(3), requested(), failed(5)]
-    assert not ledger(log(*bad[:4])).is_broken(3)
-    assert ledger(log(*bad)).is_broken(3)
-    assert not ledger(log(*bad, requested(), written(attempt=7))).is_broken(3)
-    assert not ledger(log(*bad)).is_broken(None)
+    assert not ledger(log(*bad[:4])).is_broken("anthropic", 3)
+    assert ledger(log(*bad)).is_broken("anthropic", 3)
+    assert not ledger(log(*bad, requested(), written(attempt=7))).is_broken("anthropic", 3)
+    assert not ledger(log(*bad)).is_broken("anthropic", None)
 
 
 def test_an_attempt_that_a_crash_ended_is_a_failure() -> None:
     found = ledger(log(requested(), requested(), requested()))
-    assert (found.failures, found.open) == (2, 3)
+    assert (found.in_a_row("anthropic"), found.open) == (2, 3)
 
 
 def test_a_note_that_nothing_was_tried_is_no_failure() -> None:
     found = ledger(log(requested(), failed(1), failed(None, "attempts_spent")))
-    assert (found.failures, found.skipped) == (1, 3)
+    assert (found.in_a_row("anthropic"), found.skipped) == (1, 3)
 
 
 drafts = st.lists(
@@ -93,7 +93,7 @@ def test_who_opens_the_store_again_finds_the_same(tmp_path: Any) -> None:
     with EventStore(path) as store:
         after = ledger(store.read("s", types=TYPES))
     made = (Attempt(2, "anthropic"), Attempt(4, "anthropic"))
-    assert before == after == Ledger(made, open=4, failures=1)
+    assert before == after == Ledger(made, open=4, failures={"anthropic": 1})
 
 
 def test_requests_to_models_are_counted_by_turn() -> None:

@@ -109,7 +109,7 @@ def test_results_within_an_imported_user_message_belong_to_the_exchange() -> Non
     assert "cuts the exchange" in refusal(events, shown(1, 2, "hidden"))
 
 
-def test_the_newest_tool_loop_stays_with_the_thinking_that_opened_it() -> None:
+def test_of_the_newest_tool_loop_the_thinking_that_opened_it_stays() -> None:
     loop = log(
         user("go"),
         assistant(thinking(), call("a")),
@@ -117,7 +117,11 @@ def test_the_newest_tool_loop_stays_with_the_thinking_that_opened_it() -> None:
         assistant(call("b")),
         result("b"),
     )
-    assert "the versions 2, 3, 4, 5" in refusal(loop, shown(1, 3, "hidden"))
+    takes = "takes the thinking that opens the tool loop, and leaves version 4 of it"
+    assert takes in refusal(loop, shown(1, 3, "hidden"))
+    assert takes in refusal(later(loop, assistant(call("c")), result("c")), shown(2, 3, "hidden"))
+    accepted(loop, shown(4, 5, "hidden"))
+    accepted(loop, shown(1, 5, "hidden"))
     accepted(later(loop, assistant("done"), user("next")), shown(1, 3, "hidden"))
 
 

@@ -8,6 +8,7 @@ from foldlog.projections.compaction.rules.base import RULES, Rule, register_rule
 from foldlog.projections.compaction.rules.clear_inputs import ClearInputs
 from foldlog.projections.compaction.rules.clear_results import ClearResults
 from foldlog.projections.compaction.rules.clear_thinking import ClearThinking
+from foldlog.projections.compaction.rules.digest_all import DigestAll
 from foldlog.projections.compaction.rules.fit import Fit
 from foldlog.projections.compaction.rules.memory import Memory
 from foldlog.projections.compaction.rules.offload import Offload
@@ -23,6 +24,7 @@ __all__ = [
     "ClearInputs",
     "ClearResults",
     "ClearThinking",
+    "DigestAll",
     "Fit",
     "Memory",
     "Offload",

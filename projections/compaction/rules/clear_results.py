@@ -108,7 +108,8 @@ class ClearResults(Rule):
         pool = [part for part in window.results if self._is_meant(window, part)]
         if self.keep_among == "read":
             pool = [part for part in pool if window.seen(part)]
-        for part in self._old(window, pool[: -self.keep] if self.keep else pool):
+        kept = set(pool[-self.keep :]) if self.keep else set()
+        for part in (part for part in self._old(window, pool) if part not in kept):
             live = part.shown.kind != "cleared" and part.length > self.floor
             stays = part.is_error and not self.errors
             if live and not stays and window.seen(part) and window.may_change(part):
@@ -119,7 +120,10 @@ class ClearResults(Rule):
         return (not self.tools or bool(tools & set(self.tools))) and not tools & set(self.exclude)
 
     def _old(self, window: Window, pool: list[Visible]) -> list[Visible]:
-        """Those that no newest turns, exchanges or size protect."""
+        """Return those that no newest turns, exchanges or size protect.
+
+        What the newest turns and exchanges protect does not count toward the protected size.
+        """
         answered = [step for step in window.steps if any(part.is_result for part in step.parts)]
         newest = answered[-self.keep_exchanges :] if self.keep_exchanges else []
         fresh = {part for step in newest for part in step.parts}
@@ -127,7 +131,7 @@ class ClearResults(Rule):
         if self.protect is None:
             return old
         left, young = window.amount(self.protect), set[Visible]()
-        for part in reversed(window.results):
+        for part in reversed(old):
             left -= window.size_of(part)
             if left < 0:
                 break

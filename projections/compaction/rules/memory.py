@@ -58,6 +58,7 @@ class Memory(Rule):
             if window.may_hide(step) and not (until and max(step.versions) > until)
             if step.stands_in or not window.shows_request(step.parts)
         ]
+        steps = list(window.may_go(steps))
         if all(step.stands_in for step in steps):
             return None
         reason = f"{window.size} {window.unit.name}; the host keeps a memory of the session"

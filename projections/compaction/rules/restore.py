@@ -6,9 +6,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from foldlog.projections.compaction.amount import Amount
 from foldlog.projections.compaction.decision import Allowance, Restore
 from foldlog.projections.compaction.rules.base import Rule, register_rule
 from foldlog.projections.compaction.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of one kind comes back, as a policy says it; see ``Allowance``.
+
+    Attributes:
+        count: The most of them; None for any number.
+        each: The most of one, in tokens or as a share of the room; longer ones are cut.
+        total: The most of all of the kind, in the same way.
+    """
+
+    count: int | None = None
+    each: Amount | None = None
+    total: Amount | None = None
+
 
 KINDS = ("files", "skills", "plan", "tasks", "agents", "tools", "rules")
 
@@ -21,24 +38,28 @@ class RestoreState(Rule):
     What comes back is looked up from ``state.set`` and the log, never in the summary.
 
     Attributes:
-        kinds: How much of each, in their order: count, tokens each, tokens in all. In a small
-            window all of them together take a quarter of the room at most.
+        kinds: How much of each, in their order: count, each, total. All of them together take a
+            quarter of the room at most.
     """
 
     kind: ClassVar[str] = "restore"
-    kinds: Mapping[str, Allowance]
+    kinds: Mapping[str, Share]
 
     def decide(self, window: Window) -> Restore:
-        most = window.budget.room // 4
-        return Restore({kind: _bounded(given, most) for kind, given in self.kinds.items()}, most)
+        room, whole = window.budget.room, window.budget.window
+        most = room // 4
+
+        def tokens(given: Amount | None) -> int:
+            return most if given is None else min(given.of(room, whole), most)
+
+        kinds = {
+            kind: Allowance(share.count, tokens(share.each), tokens(share.total))
+            for kind, share in self.kinds.items()
+        }
+        return Restore(kinds, most)
 
     def problems(self) -> Iterator[tuple[str, str]]:
         yield from Rule.problems(self)
         for kind in self.kinds:
             if kind not in KINDS:
-                yield "kinds", f"{kind!r} is none of {', '.join(KINDS)}"
-
-
-def _bounded(given: Allowance, most: int) -> Allowance:
-    each = most if given.each is None else min(given.each, most)
-    return Allowance(given.count, each, most if given.total is None else min(given.total, most))
+                yield "kinds", f"unknown kind {kind!r}; choose from {', '.join(KINDS)}"

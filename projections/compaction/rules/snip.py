@@ -54,7 +54,7 @@ class Snip(Rule):
         steps = window.steps
         start = reach(steps, self.head)
         end = len(steps) - reach(reversed(steps), self.target - self.head - 1)
-        return [step for step in steps[start:end] if window.may_hide(step)]
+        return list(window.may_go(step for step in steps[start:end] if window.may_hide(step)))
 
     def problems(self) -> Iterator[tuple[str, str]]:
         yield from Rule.problems(self)

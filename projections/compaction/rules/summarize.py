@@ -14,7 +14,7 @@ from foldlog.projections.compaction.steps import Step
 from foldlog.projections.compaction.tails import Tail, reach
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.summaries.prompts import prompts
-from foldlog.projections.view.lineage import Range
+from foldlog.projections.view.lineage import Range, join_ranges
 
 FRAME = (
     "[{label}]\n\n{request}Summary of the earlier conversation (reference only):\n{summary}\n\n"
@@ -43,8 +43,9 @@ class SummarizeHistory(Rule):
         keep_first: So many messages at the beginning stay.
         user_messages: What a person said stays verbatim up to this size: the newest.
         first_message: The first thing that a person said stays as well.
-        request: The active request is kept in its place, or quoted in the summary's frame. Where it
-            is seen only within what is summarized, it is quoted.
+        request: The active request is kept in its place, or quoted in the summary's frame where it
+            would be gone; ``always``: quoted, also where it can be seen in its place. Where it is
+            seen only within what is summarized, it is quoted in any case.
         place: Where the summary stands: at the first or the last of what it stands for.
         whole: It means to take what the model has not read yet; where all would stay, it takes all.
         label: What it is called.
@@ -79,7 +80,7 @@ class SummarizeHistory(Rule):
     keep_first: int = 0
     user_messages: Amount | None = None
     first_message: bool = False
-    request: Literal["keep", "quote"] = "keep"
+    request: Literal["keep", "quote", "always"] = "keep"
     place: Literal["first", "last"] = "first"
     whole: bool = False
     label: str = "Compacted"
@@ -106,7 +107,8 @@ class SummarizeHistory(Rule):
 
     def asking(self, window: Window, steps: Sequence[Step], reason: str) -> Summarize:
         """The request for a summary of these steps."""
-        quotes = window.loses_request(set(steps))
+        lost = window.loses_request(set(steps))
+        quotes = lost or (self.request == "always" and window.request is not None)
         ranges, budget = window.ranges(steps), window.budget
         path, files = window.transcript()
         frame = filled(self._frame(window, quotes), {"path": path, "label": self.label})
@@ -115,7 +117,7 @@ class SummarizeHistory(Rule):
             reason=reason,
             frame=frame,
             quoted=window.request_content if quotes else None,
-            request=window.request if quotes else None,
+            request=window.request if lost else None,
             hidden=_hidden(ranges, steps) if self.place == "last" else (),
             label=self.label,
             prompt=self.prompt,
@@ -130,6 +132,7 @@ class SummarizeHistory(Rule):
             target=self._target(window, steps),
             whole=self.whole,
             files=files,
+            covers=_covers(ranges, steps),
         )
 
     def _target(self, window: Window, steps: Sequence[Step]) -> int | None:
@@ -179,7 +182,9 @@ class SummarizeHistory(Rule):
             steps = window.steps[reach(window.steps, self.keep_first) : self._tail(window)]
         kept = self._verbatim(window, steps)
         unseen = self.whole or window.budget.circumstances.asked is not None
-        return tuple(s for s in steps if s not in kept and window.may_hide(s, unseen=unseen))
+        return window.may_go(
+            s for s in steps if s not in kept and window.may_hide(s, unseen=unseen)
+        )
 
     def _tail(self, window: Window) -> int:
         tail = Tail(
@@ -258,6 +263,13 @@ def _hidden(ranges: Sequence[Range], steps: Sequence[Step]) -> tuple[Range, ...]
         if first <= version <= last and not first <= call <= last
     ]
     return (*(span for span in ranges if span != (first, last)), *inside)
+
+
+def _covers(ranges: Sequence[Range], steps: Sequence[Step]) -> tuple[Range, ...]:
+    """Return the ranges, and all that summaries among the steps stood for."""
+    parts = (part for step in steps for part in step.parts if part.item.kind == "summary")
+    earlier = (part.event.data.get("covers") or () for part in parts if part.event)
+    return join_ranges([*ranges, *((first, last) for spans in earlier for first, last in spans)])
 
 
 def _previous(steps: Sequence[Step]) -> int | None:

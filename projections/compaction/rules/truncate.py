@@ -55,7 +55,7 @@ class Truncate(Rule):
             if not window.shows_request(step.parts):
                 gone.append(step)
                 size -= window.size_of_step(step)
-        return sorted(gone, key=lambda step: step.start)
+        return list(window.may_go(sorted(gone, key=lambda step: step.start)))
 
     def problems(self) -> Iterator[tuple[str, str]]:
         yield from Rule.problems(self)

@@ -74,10 +74,15 @@ def test_pins_stay_and_divide_the_marker() -> None:
     assert {entry["text"] for entry in found} == {"[6 at foldlog:s/14]"}
 
 
-def test_a_loop_that_hangs_on_its_thinking_is_one_unit() -> None:
+def test_the_thinking_that_opened_the_loop_stays() -> None:
     opened = (assistant(thinking(), call("t")), result("t"))
     loop = [d for at in range(6) for d in (assistant(call(f"{at}")), result(f"{at}"))]
-    assert SNIP.decide(seen_by(log(user("go"), *opened, *loop))) is None
+    for head in (1, 3):
+        archive = rule("snip", trigger=10, target=6, head=head)
+        found = archive.decide(seen_by(log(user("go"), *opened, *loop)))
+        assert [(e["first"], e["last"]) for e in edits(found)] == [(4, 11 if head == 1 else 13)], (
+            head
+        )
 
 
 def test_a_marker_alone_is_not_archived_again() -> None:
