@@ -36,7 +36,7 @@ class Amount:
 
     @classmethod
     def read(cls, value: int | float | str) -> Amount:
-        """An amount from what a policy says.
+        """Read a size as a policy writes it.
 
         Raises:
             ValueError: It is none; the message says what one looks like.
@@ -46,7 +46,7 @@ class Amount:
         return cls(text, _sum(first, text), tuple(_bound(part, text) for part in bounds))
 
     def of(self, room: float, window: float) -> int:
-        """The amount for a room and a window, in the unit that both are given in."""
+        """Return the amount for a room and a window, in the unit that both are given in."""
         total = _value(self._sum, room, window)
         for kind, bound in self._bounds:
             limit = _value(bound, room, window)
@@ -85,6 +85,6 @@ def _value(terms: Sum, room: float, window: float) -> float:
 
 def _no_amount(text: str) -> ValueError:
     return ValueError(
-        f"{text!r} is no amount; amounts are 20000, '75%', '50% of window',"
+        f"{text!r} is not a size; write it as 20000, '75%', '50% of window',"
         " '100% - 13000, at least 75%' or '20000, at most 10%'"
     )

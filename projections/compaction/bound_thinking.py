@@ -1,4 +1,4 @@
-"""Bound thinking: what an edit makes invalid behind it.
+"""Bound thinking: what an edit makes invalid after it.
 
 Newer models sign thinking together with everything before it. After an edit it does not verify any
 more, so it goes with the edit, the oldest first; only in a tool loop that goes on it has to stay,
@@ -31,19 +31,19 @@ DROP_BLOCK = ApiRequestExtras(
 
 
 def is_bound(model: str | None) -> bool:
-    """Whether a model binds its thinking."""
+    """Return whether a model binds its thinking."""
     return model is not None and bool(BOUND.search(family(model)))
 
 
 def binds(window: Window) -> bool:
-    """Whether the model of the next request binds its thinking."""
+    """Return whether the model of the next request binds its thinking."""
     model = window.budget.model or newest_model(part.item for part in window.parts)
     return is_bound(model)
 
 
 def stale(window: Window) -> ApiRequestExtras | None:
-    """What to ask of the API while something that stands before thinking was shown differently, or
-    told differently, since that thinking may have been written.
+    """Return what to ask of the API while what comes before thinking may have changed since it was
+    written.
 
     An edit leaves out what it makes invalid, but for a tool loop that goes on; that thinking stays
     in the view when the loop is over, and system prompt and tools change without an edit.
@@ -57,7 +57,7 @@ def stale(window: Window) -> ApiRequestExtras | None:
 def loosened(
     window: Window, ranges: Iterable[Range]
 ) -> tuple[tuple[Entry, ...], ApiRequestExtras | None]:
-    """What has to be done about thinking behind the first of some ranges that an edit changes.
+    """Return what to do about thinking after the first of some ranges that an edit changes.
 
     Returns:
         The entries that leave thinking out, and what to ask of the API where some has to stay.
@@ -70,7 +70,7 @@ def loosened(
 
 
 def _behind(window: Window, ranges: tuple[Range, ...]) -> Iterator[Visible]:
-    """The parts with thinking that stand behind the first change, and not in one."""
+    """Yield the parts with thinking after the first change, those in one left out."""
     lineage = window.view.layout.lineage
     start = min((lineage.place(first) or 0 for first, _ in ranges), default=len(lineage))
     for part in window.parts:

@@ -25,15 +25,17 @@ TOOL: dict[str, Any] = {
         },
     },
 }
-"""The tool, as the model is told of it (its description is that of learn-claude-code)."""
+"""The tool, as the model is said of it (its description is that of learn-claude-code)."""
 
 ANSWER = "Compaction requested after this tool batch."
 """The result of such a call (learn-claude-code)."""
 
 
 def asking_call(window: Window) -> Visible | None:
-    """The result of the newest call of the tool, if its whole batch is answered and nothing else
-    was said since."""
+    """Return the result of the newest call of the tool, once its whole batch is answered.
+
+    None where something else was said since.
+    """
     asking = [part for part in window.batch if NAME in window.tools(part) and not part.is_error]
     if not asking or window.steps[-1].open:
         return None
@@ -41,6 +43,6 @@ def asking_call(window: Window) -> Visible | None:
 
 
 def instructions(window: Window, call: Visible) -> str | None:
-    """What the model wants the summary to keep in mind."""
+    """Return what the model wants the summary to keep in mind."""
     given = window.arguments(call).get("instructions")
     return given if isinstance(given, str) and given.strip() else None

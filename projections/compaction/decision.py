@@ -50,7 +50,7 @@ class Edits:
     Attributes:
         edits: The entries.
         reason: Why, for a person to read.
-        attach: What is put before the model once more, behind everything.
+        attach: What is put before the model once more, after everything.
         files: What the texts of the entries name, where a policy materializes.
         via: ``server`` where the API is asked to do the same (see ``ApiRequestExtras``).
     """
@@ -119,7 +119,7 @@ class Summarize:
     by: str = "host"
 
     def up_to(self, version: int) -> Summarize:
-        """The same for the versions up to one."""
+        """Return the same for the versions up to one."""
         return replace(
             self,
             ranges=tuple((a, min(b, version)) for a, b in self.ranges if a <= version),
@@ -127,7 +127,7 @@ class Summarize:
         )
 
     def content(self, summary: str) -> Content:
-        """The summary in its frame: the ``content`` of ``summary.written``.
+        """Return the summary in its frame: the ``content`` of ``summary.written``.
 
         A list of blocks where the request that is quoted is more than a text.
         """
@@ -139,7 +139,7 @@ class Summarize:
         return blocks
 
     def written(self, summary: str, **more: Json) -> EventDraft:
-        """The ``summary.written`` of it.
+        """Return the ``summary.written`` of it.
 
         Args:
             more: What else is known: ``raw``, ``model``, ``usage``, ``prompt`` …
@@ -190,7 +190,7 @@ class Summarize:
         return prompt(name)
 
     def edits(self, version: int) -> tuple[Entry, ...]:
-        """The entries that show it, once ``summary.written`` has that version."""
+        """Return the entries that show it, once ``summary.written`` has that version."""
         gone = [
             {"first": a, "last": b, "shown": "hidden"}
             for a, b in self.hidden
@@ -226,7 +226,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """What comes back behind a summary, as attachments, the kinds in their order.
+    """What comes back after a summary, as attachments, the kinds in their order.
 
     Attributes:
         kinds: ``files``, ``skills``, ``plan``, ``tasks``, ``agents``, ``tools``, ``rules``, and
@@ -255,7 +255,7 @@ class ApiRequestExtras:
     reason: str = "the API clears and compacts by itself"
 
     def added_to(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """A request that asks for it: objects of the same name are merged, ``betas`` are joined."""
+        """Return a request that asks for it: objects are merged by name, ``betas`` are joined."""
         added = _merged(request, self.params)
         betas = dict.fromkeys([*(request.get("betas") or ()), *self.betas])
         return added | ({"betas": list(betas)} if betas else {})
@@ -265,7 +265,7 @@ Decision: TypeAlias = Edits | Summarize | Restore | ApiRequestExtras | None
 
 
 def filled(template: str, words: Mapping[str, str]) -> str:
-    """A template with its ``{names}`` filled in; braces in what is filled in stay as they are."""
+    """Fill in the ``{names}`` of a template; braces in what is filled in stay as they are."""
     return re.sub(r"\{(\w+)\}", lambda m: words.get(m[1], m[0]), template)
 
 

@@ -60,7 +60,7 @@ class EditPrice:
         return self.penalty / self.saving if self.saving > 0 else None
 
     def dollars(self, tokens: float) -> float | None:
-        """Tokens of plain input in dollars."""
+        """Return tokens of plain input in dollars."""
         return None if self.dollar is None else round(float(self.dollar) * tokens, 6)
 
     def to_json(self) -> dict[str, Any]:

@@ -28,9 +28,9 @@ NAME = 120
 
 
 def safe_name(name: str) -> str:
-    """A file's name from any text: letters, digits, dots, dashes; never a folder, never hidden.
+    """Make a file's name of any text: letters, digits, dots, dashes; no folder, not hidden.
 
-    A name that had to be changed is told from others by its digest.
+    A name that had to be changed is told apart by its digest.
     """
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:NAME].lstrip(".")
     if safe and safe == name:
@@ -39,21 +39,21 @@ def safe_name(name: str) -> str:
 
 
 def result_file(folder: str, part: Visible) -> File:
-    """The file of a result's full content."""
+    """Return the file of a result's full content."""
     assert part.event is not None
     name = "+".join(part.calls)
     return File(f"{folder}/{RESULTS}/{safe_name(name)}.txt", full_text(part))
 
 
 def transcript_file(folder: str, session: str, version: int, messages: Iterable[Json]) -> File:
-    """The file of what stood there before a version: one message a line."""
+    """Return the file of what stood there before a version: one message a line."""
     name = safe_name(f"transcript_{session}_{version}")
     lines = "".join(dumped(message) + "\n" for message in messages)
     return File(f"{folder}/{TRANSCRIPTS}/{name}.jsonl", lines)
 
 
 def full_text(part: Visible) -> str:
-    """What a result holds, as text: texts as they are, anything else as JSON."""
+    """Return what a result holds, as text: texts as they are, anything else as JSON."""
     assert part.event is not None
     whole = content_of(part.event.data.get("content"))
     if isinstance(whole, str) or all(block.get("type") == "text" for block in whole):
@@ -81,7 +81,7 @@ def write(files: Iterable[File]) -> dict[str, str]:
 
 
 def _other(file: File) -> str:
-    """A path that tells the content, for where the plain one is taken."""
+    """Return a path with a digest of the content, for where the plain one is taken."""
     path = Path(file.path)
     digest = sha256(file.text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return str(path.with_name(f"{path.stem}-{digest}{path.suffix}"))

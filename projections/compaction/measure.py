@@ -67,7 +67,7 @@ class Measure:
         self._of = of
 
     def total(self, unit: Unit) -> int:
-        """What all of it takes; in a unit of tokens, system and tools included."""
+        """Return what all of it takes; in a unit of tokens, system and tools included."""
         if self._of.before is not None:
             before = Measure(self._of.before)
             return before.total(unit) - self._freed(unit, self._of.before)
@@ -78,11 +78,11 @@ class Measure:
         return self._scaled(unit, self._settings() + self._summed(unit))
 
     def part(self, part: Visible, unit: Unit) -> int:
-        """What a part takes."""
+        """Return what a part takes."""
         return self._scaled(unit, part.size(unit))
 
     def frames(self, unit: Unit, messages: int, replies: int) -> int:
-        """What the frames of so many messages take."""
+        """Return what the frames of so many messages take."""
         return self._scaled(unit, unit.frames(messages, replies))
 
     def _summed(self, unit: Unit) -> int:
@@ -92,7 +92,7 @@ class Measure:
         return total + unit.frames(totals.messages, totals.replies)
 
     def _freed(self, unit: Unit, before: Measurable) -> int:
-        """What the edits since the window before took away."""
+        """Return what the edits since the window before took away."""
         old, new = set(before.parts), set(self._of.parts)
         gone = sum(self.part(part, unit) for part in old - new)
         come = sum(self.part(part, unit) for part in new - old)
@@ -104,6 +104,6 @@ class Measure:
         return ceil(size * self._of.budget.scale) if unit.tokens else size
 
     def _settings(self) -> int:
-        """The tokens of system and tools."""
+        """Return the tokens of system and tools."""
         system, tools = self._of.view.system or {}, self._of.view.tools or {}
         return estimate(system.get("system")) + estimate(tools.get("tools"))

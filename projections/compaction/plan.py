@@ -3,7 +3,7 @@
     plan(view, policy, budget)   rules in order, each seeing the view as those before left it
 
 Pure: nothing is asked, written or recorded here. A plan says which edits are free, whether a text
-is to be summarized, what comes back behind it, and what to ask of the API.
+is to be summarized, what comes back after it, and what to ask of the API.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class DecidedStep:
     after: Window
 
     def draft(self, policy: Policy) -> EventDraft:
-        """The ``view.edited`` of it."""
+        """Return the ``view.edited`` of it."""
         data = {
             "rule": self.rule,
             "reason": self.edits.reason,
@@ -78,7 +78,7 @@ class Plan:
         done: The free edits, by rule, in their order.
         summarize: What is to be summarized then.
         also: The entries that go with the summary: thinking that it makes invalid.
-        restore: What comes back behind the summary.
+        restore: What comes back after the summary.
         ask: What the next request asks of the API.
         paths: The paths that had to be changed, since a file of that name held something else.
     """
@@ -133,19 +133,19 @@ class Plan:
         return "fine"
 
     def receipt(self) -> EventDraft:
-        """The ``snapshot.taken`` of the view as it is, the first thing to be recorded.
+        """Return the ``snapshot.taken`` of the view as it is, the first thing to be recorded.
 
-        Handles in the texts of a plan name its version: the one behind the view's.
+        Handles in the texts of a plan name its version: the one after the view's.
         """
         return receipt(self.before.view, self.before.digest)
 
     def edits(self) -> list[EventDraft]:
-        """The drafts of the free edits, and of what they put before the model once more."""
+        """Return the drafts of the free edits, and of what they put before the model once more."""
         again = [draft for step in self.done for draft in step.edits.attach]
         return [*(step.draft(self.policy) for step in self.done), *again]
 
     def drafts(self) -> list[EventDraft]:
-        """All drafts of a plan that needs no summary; none where it decides nothing."""
+        """Return all drafts of a plan that needs no summary; none where it decides nothing."""
         return [self.receipt(), *self.edits()] if self.done else []
 
     def summarized(
@@ -176,7 +176,7 @@ class Plan:
         return [*drafts, EventDraft("view.edited", {**data, **figures}), *back]
 
     def judged(self, drafts: Sequence[EventDraft], view: View | None = None) -> Window:
-        """The window that drafts lead to, if it may be recorded.
+        """Return the window that drafts lead to, if it may be recorded.
 
         Args:
             drafts: What would be appended.
@@ -194,7 +194,7 @@ class Plan:
         return window
 
     def moved(self, paths: Mapping[str, str]) -> Plan:
-        """The plan with other paths in its texts: a file of that name held something else."""
+        """Return the plan with other paths in its texts, where files of these names were taken."""
         if not paths:
             return self
         done = tuple(replace(step, edits=_moved(step.edits, paths)) for step in self.done)
@@ -238,7 +238,7 @@ class _Making:
             self.restore = decision
 
     def finished(self) -> Plan:
-        """The plan, when all rules were asked."""
+        """Return the plan, once all rules were asked."""
         also = self.loosen(self.summarize) if self.decides else ()
         self.asks += [ask] if (ask := stale(self.window)) else []
         return Plan(
@@ -253,7 +253,7 @@ class _Making:
         )
 
     def _recordable(self, asked: Summarize) -> Summarize:
-        """A summary of what is recorded: what the plan itself would attach is not attached then."""
+        """Return a summary of what is recorded; what the plan itself would attach is left out."""
         last = self.before.view.version
         taken = {v for first, end in asked.ranges for v in range(max(first, last + 1), end + 1)}
         if taken:
@@ -297,7 +297,7 @@ def plan(
     reader: ViewReader | None = None,
     skip: Collection[str] = (),
 ) -> Plan:
-    """What a policy would do about a view, under a budget.
+    """Return what a policy would do about a view, under a budget.
 
     Args:
         reader: The reader of the session; without one, the view is read from its pieces.
@@ -320,13 +320,13 @@ def plan(
 
 
 def occasion(budget: Budget) -> dict[str, str]:
-    """What set a decision off, and the time that it was told: a rule may have read it."""
+    """Return what triggered a decision, and its time: a rule may have read it."""
     now = budget.circumstances.now
     return {"trigger": budget.trigger, **({"now": now} if now else {})}
 
 
 def measured(before: Window, after: Window) -> dict[str, Any]:
-    """What an edit saves and costs, and the digests that prove what it did."""
+    """Return what an edit saves and costs, and the digests that prove what it did."""
     return {
         "tokens_before": before.tokens,
         "tokens_after": after.tokens,
@@ -337,7 +337,7 @@ def measured(before: Window, after: Window) -> dict[str, Any]:
 
 
 def _together(asks: Sequence[ApiRequestExtras]) -> ApiRequestExtras | None:
-    """Several requests of the API as one."""
+    """Merge several requests to the API."""
     if not asks:
         return None
     request: dict[str, Any] = {}
@@ -348,7 +348,7 @@ def _together(asks: Sequence[ApiRequestExtras]) -> ApiRequestExtras | None:
 
 
 def _without_attached(done: DecidedStep, window: Window, versions: set[int]) -> DecidedStep:
-    """A step of a plan, less what it would attach at some versions of a window's view."""
+    """Return a step of a plan, less what it would attach at some versions of a window's view."""
     gone = [window.view.event(version).data for version in versions]
     attach = tuple(draft for draft in done.edits.attach if draft.data not in gone)
     return replace(done, edits=replace(done.edits, attach=attach))

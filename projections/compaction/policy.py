@@ -28,7 +28,7 @@ from foldlog.projections.summaries.fallbacks import EXITS
 from foldlog.projections.summaries.hooks import Hooks
 
 DEFAULT = "adaptive"
-"""The policy of who names none."""
+"""The default policy."""
 
 
 NOTICES = (*TRIGGERS, "saved")
@@ -37,7 +37,7 @@ NOTICES = (*TRIGGERS, "saved")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a policy says beside its rules.
+    """What a policy says besides its rules.
 
     Attributes:
         name: What it is called.
@@ -84,7 +84,7 @@ class Policy:
     """A policy that makes sense: its rules in order.
 
     Attributes:
-        settings: What it says beside its rules.
+        settings: What it says besides its rules.
         rules: The rules, in the order in which they are asked.
         data: The policy as it was written.
         hooks: What runs before and after a summary.
@@ -120,12 +120,12 @@ class Policy:
         return (*runs, *writes)
 
     def recorded(self) -> EventDraft:
-        """The ``policy.set`` event that makes its decisions explicable."""
+        """Return the ``policy.set`` event that makes its decisions explicable."""
         return EventDraft("policy.set", {**self.data})
 
     @classmethod
     def read(cls, data: Mapping[str, Any], where: str = "the policy") -> Policy:
-        """A policy from data, as TOML or a ``policy.set`` event hold it.
+        """Read a policy from data, as TOML or a ``policy.set`` event holds it.
 
         Args:
             where: What to call it in errors: the file's name.
@@ -154,12 +154,12 @@ class Policy:
         return cls(settings, rules, dict(data), hooks)
 
     def lowered(self, percent: float) -> Policy:
-        """The policy with the triggers of its summaries at most at a share of the room."""
+        """Return the policy with the triggers of its summaries at most at a share of the room."""
         data = {**self.data, "rules": [_lowered(dict(e), percent) for e in self.data["rules"]]}
         return Policy.read(data, self.name)
 
     def into(self, folder: str | Path) -> Policy:
-        """The policy with the full content of what leaves the view in files of a folder."""
+        """Return the policy with the full content of what leaves the view in files of a folder."""
         settings = replace(self.settings, materialize=str(folder))
         return replace(self, settings=settings, data={**self.data, "materialize": str(folder)})
 

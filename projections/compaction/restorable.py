@@ -1,4 +1,4 @@
-"""What may come back behind a summary, kind by kind: by the host's state and by the log.
+"""What may come back after a summary, kind by kind: by the host's state and by the log.
 
 files     the newest reading of each             skills    their text
 plan      what is open of it                     tasks     the open ones, of a board or a list
@@ -100,11 +100,11 @@ class Past:
                 self.changed[path] = call
 
     def state(self, key: str) -> Json:
-        """The host's state under a key."""
+        """Return the host's state under a key."""
         return self.view.state(key)
 
     def shows(self, version: int | None) -> bool:
-        """Whether an event is seen whole in its place."""
+        """Return whether an event is seen whole in its place."""
         piece = self.view.piece(version) if version is not None else None
         return piece is not None and piece.shown.kind == "whole"
 
@@ -121,7 +121,7 @@ class Past:
 
 
 def _files(past: Past) -> Iterator[Restorable]:
-    """The newest reading of each file, the one read last first; what was read and is seen stays."""
+    """Yield the newest reading of each file that is not seen any more, the one read last first."""
     given = dict(_held_files(past))
     yield from given.values()
     for path, call in reversed(past.reads.items()):
@@ -130,7 +130,7 @@ def _files(past: Past) -> Iterator[Restorable]:
 
 
 def _held_files(past: Past) -> Iterator[tuple[str, Restorable]]:
-    """The files that the host holds itself, the one read last first."""
+    """Yield the files that the host holds itself, the one read last first."""
     for entry in reversed(entries(past.state("read_files"))):
         path = entry.get("path") if isinstance(entry, Mapping) else None
         if isinstance(path, str) and isinstance(entry.get("content"), str):
@@ -145,7 +145,7 @@ def _file(path: str, call: Call, changed: Call | None) -> Restorable:
 
 
 def _skills(past: Past) -> Iterator[Restorable]:
-    """The skills whose text is known: those that the host holds, then the one used last first."""
+    """Yield the skills whose text is known: the host's, then the one used last first."""
     held = dict(_held_skills(past))
     for name, text in held.items():
         yield Restorable(name, f"{_again(f'The skill {name}')}\n{text}")
@@ -155,14 +155,14 @@ def _skills(past: Past) -> Iterator[Restorable]:
 
 
 def _held_skills(past: Past) -> Iterator[tuple[str, str]]:
-    """The skills whose text the host holds itself, the one used last first."""
+    """Yield the skills whose text the host holds itself, the one used last first."""
     for entry in reversed(entries(past.state("skills"))):
         if isinstance(entry, Mapping) and isinstance(entry.get("content"), str):
             yield str(entry.get("name")), entry["content"]
 
 
 def skills_without_text(past: Past) -> Iterator[str]:
-    """The skills that the host says are loaded, and whose text nobody has."""
+    """Yield the skills that the host says are loaded, and whose text nobody has."""
     known = {*past.skills, *dict(_held_skills(past))}
     for entry in entries(past.state("skills")):
         name = entry.get("name") if isinstance(entry, Mapping) else entry
@@ -171,7 +171,7 @@ def skills_without_text(past: Past) -> Iterator[str]:
 
 
 def _plan(past: Past) -> Iterator[Restorable]:
-    """What is open of the plan; a finished one is not revived."""
+    """Yield what is open of the plan; a finished one is not revived."""
     plan = past.state("plan")
     lines = open_entries(plan)
     if isinstance(plan, str):
@@ -181,7 +181,7 @@ def _plan(past: Past) -> Iterator[Restorable]:
 
 
 def _tasks(past: Past) -> Iterator[Restorable]:
-    """The open tasks, of the board that the host names or of its own list."""
+    """Yield the open tasks, of the board that the host names or of its own list."""
     held = past.state("tasks")
     name = held.get("board") if isinstance(held, Mapping) else None
     if isinstance(name, str):
@@ -194,7 +194,7 @@ def _tasks(past: Past) -> Iterator[Restorable]:
 
 
 def _agents(past: Past) -> Iterator[Restorable]:
-    """The agents that still run, and what each of them does."""
+    """Yield the agents that still run, and what each of them does."""
     for entry in entries(past.state("agents")):
         if not is_finished(entry):
             name = (
@@ -205,7 +205,7 @@ def _agents(past: Past) -> Iterator[Restorable]:
 
 
 def _tools(past: Past) -> Iterator[Restorable]:
-    """The tools that were discovered on the way, those of the request left out."""
+    """Yield the tools that were discovered on the way, those of the request left out."""
     declared = {t.get("name") for t in (past.view.tools or {}).get("tools") or ()}
     found = [
         tool
@@ -218,7 +218,7 @@ def _tools(past: Past) -> Iterator[Restorable]:
 
 
 def _rules(past: Past) -> Iterator[Restorable]:
-    """The rules files: those that the host holds, then those that were put before the model."""
+    """Yield the rules files: the host's, then those that were put before the model."""
     held = past.state("rules")
     given = [held] if isinstance(held, str) else entries(held)
     names: set[str] = set()
@@ -258,7 +258,7 @@ def _put_last(known: dict[str, T], name: str, value: T) -> None:
 
 
 def _named(entry: Json, *keys: str) -> str:
-    """The first of these keys that an entry has something under."""
+    """Return the first of these keys that an entry has something under."""
     if not isinstance(entry, Mapping):
         return str(entry)
     return next((str(entry[key]) for key in keys if entry.get(key)), "")

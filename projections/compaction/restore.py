@@ -1,4 +1,4 @@
-"""What comes back behind a summary, within budgets: never from the summary's own text.
+"""What comes back after a summary, within budgets: never from the summary's own text.
 
 What can be seen in the view already does not come back a second time. A skill whose text does not
 fit, or is not known, is named as needing a reload.
@@ -33,7 +33,7 @@ NOTE = 200
 def restored(
     after: View, asked: Restore, board: Callable[[str], Board] | None = None
 ) -> list[EventDraft]:
-    """The attachments that bring back what a summary cannot hold.
+    """Return the attachments that bring back what a summary cannot hold.
 
     Args:
         after: The view with the summary in its place: what is seen there need not come back.
@@ -63,7 +63,7 @@ def lesser(asked: Restore | None) -> Iterator[Restore | None]:
 
 
 def _fitted(kind: str, past: Past, allowance: Allowance, left: int) -> list[EventDraft]:
-    """The attachments of one kind that its allowance takes."""
+    """Return the attachments of one kind that its allowance takes."""
     total = left if allowance.total is None else min(allowance.total, left)
     noted = min(NOTE, total // 10) if kind == "skills" else 0
     total -= noted
@@ -87,7 +87,7 @@ def _fitted(kind: str, past: Past, allowance: Allowance, left: int) -> list[Even
 
 
 def _attachment(kind: str, past: Past, candidate: Restorable, tokens: int) -> EventDraft | None:
-    """A candidate as it comes back, cut where it must be; None where nothing of it fits."""
+    """Return a candidate as it comes back, cut where it must be; None where nothing of it fits."""
     if not candidate.text:
         return None
     note = f"{REST}.]"
@@ -102,7 +102,7 @@ def _attachment(kind: str, past: Past, candidate: Restorable, tokens: int) -> Ev
 
 
 def _is_seen(shown: str | None, candidate: Restorable) -> bool:
-    """Whether what is seen is a candidate already, cut or not."""
+    """Return whether what is seen is a candidate already, cut or not."""
     return shown is not None and candidate.text.startswith(shown.partition(REST)[0])
 
 
@@ -111,7 +111,7 @@ def _cost(draft: EventDraft) -> int:
 
 
 def _reload(names: Iterable[str], tokens: int, each: int | None) -> list[EventDraft]:
-    """The note that names the skills whose text is not in view any more."""
+    """Return the note that names the skills whose text is not in view any more."""
     found = list(dict.fromkeys(names))
     if not found:
         return []

@@ -44,7 +44,7 @@ class Unit:
     tokens: bool = False
 
     def frames(self, messages: int, replies: int) -> int:
-        """What so many messages add, some of them being the model's."""
+        """Return what so many messages add, some of them being the model's."""
         return self.message * messages + self.reply * replies
 
 
@@ -59,7 +59,7 @@ def length(content: Json) -> int:
 
 
 def _listed(content: Content, size: Callable[[str], int]) -> int:
-    """The size of content within a list of messages: the brackets make up for one separator."""
+    """Return the size of content in a list of messages; its brackets count as one separator."""
     if isinstance(content, str):
         return size(dumped(content))
     return sum(size(dumped(block)) + SEPARATOR for block in content)

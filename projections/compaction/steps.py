@@ -33,8 +33,8 @@ class Step:
     Attributes:
         start: The index of its first part in the window.
         parts: Its parts, in the order of the lineage.
-        late: Results that belong to it and stand by themselves further behind.
-        reach: The index behind the last part of all.
+        late: Results that belong to it and are shown by themselves later on.
+        reach: The index after the last part of all.
         messages: How many messages begin in it.
         replies: How many of those the model wrote.
         open: Whether a call in it waits for its result.
@@ -50,7 +50,7 @@ class Step:
 
     @property
     def end(self) -> int:
-        """The index behind its last part, late results left aside."""
+        """The index after its last part, late results left aside."""
         return self.start + len(self.parts) - len(self.late)
 
     @property
@@ -93,7 +93,7 @@ class Step:
 def steps_of(
     parts: Sequence[Visible], numbers: Sequence[int], waiting: set[int]
 ) -> tuple[Step, ...]:
-    """The steps that parts form.
+    """Return the steps that parts form.
 
     Args:
         numbers: The message that each part belongs to.
@@ -118,7 +118,7 @@ def steps_of(
 
 
 def _borders(parts: Sequence[Visible]) -> tuple[list[int], list[Range]]:
-    """Where steps begin and end; and the late results, each with the place of its call.
+    """Return where steps begin and end; and the late results, each with the place of its call.
 
     A late result that stands within another step cannot leave without it: those two are one.
     """
@@ -148,7 +148,7 @@ def _together(parts: Sequence[Visible]) -> tuple[list[Range], list[Range]]:
 
 
 def _events(parts: Iterable[Visible]) -> Iterator[Event]:
-    """The events of parts that are seen in their own place, each once."""
+    """Yield the events of parts that are seen in their own place, each once."""
     seen = 0
     for part in parts:
         if part.event is not None and part.item.kind != "summary" and part.version != seen:
@@ -172,7 +172,7 @@ def openings(steps: Sequence[Step], gone: Collection[Step]) -> tuple[Step, ...]:
 
 
 def ranges_of(lineage: Lineage, steps: Iterable[Step], pins: Collection[int]) -> tuple[Range, ...]:
-    """The versions that an edit must cover to take steps out, in the order of the lineage.
+    """Return the versions that an edit must cover to take steps out, in the order of the lineage.
 
     What stands between two steps that follow one another is taken along, and all that a summary or
     a marker among them stands for; what is pinned never.
@@ -183,7 +183,7 @@ def ranges_of(lineage: Lineage, steps: Iterable[Step], pins: Collection[int]) ->
 
 
 def _taken(lineage: Lineage, steps: Iterable[Step]) -> Iterator[Range]:
-    """The places that steps take, the way from each to the next included."""
+    """Yield the places that steps take, the way from each to the next included."""
     last: Step | None = None
     for step in steps:
         begin = _places(lineage, step.parts[0].spans[0])[0]
@@ -200,7 +200,7 @@ def _places(lineage: Lineage, span: Range) -> Range:
 
 
 def _union(places: Iterable[Range]) -> Iterator[Range]:
-    """Intervals, those that overlap or touch made one."""
+    """Yield intervals, those that overlap or touch made one."""
     found: list[Range] = []
     for start, end in sorted(places):
         if found and start <= found[-1][1] + 1:
@@ -211,7 +211,7 @@ def _union(places: Iterable[Range]) -> Iterator[Range]:
 
 
 def _less(places: Iterable[Range], pins: Iterable[int]) -> Iterator[Range]:
-    """Intervals without some places."""
+    """Yield intervals without some places."""
     holes = sorted(pins)
     for start, end in places:
         for hole in holes:
@@ -224,7 +224,7 @@ def _less(places: Iterable[Range], pins: Iterable[int]) -> Iterator[Range]:
 
 
 def _versions(lineage: Lineage, places: Iterable[Range], pins: Collection[int]) -> Iterator[Range]:
-    """The ranges of versions between places; those that only a gap divides are one."""
+    """Yield the ranges of versions between places; those that only a gap divides are one."""
     found: list[Range] = []
     for start, end in places:
         place = 0
@@ -240,6 +240,6 @@ def _versions(lineage: Lineage, places: Iterable[Range], pins: Collection[int]) 
 
 
 def _only_a_gap(lineage: Lineage, first: int, last: int, pins: Collection[int]) -> bool:
-    """Whether no version between two is on the lineage or pinned."""
+    """Return whether no version between two is on the lineage or pinned."""
     between = first <= last + 1 and not lineage.within(first, last)
     return between and not any(first <= pin <= last for pin in pins)

@@ -24,7 +24,7 @@ class Tail:
         events: so many events,
         exchanges: so many exchanges,
         turns: so many turns of a person.
-        at_turn: It begins with what a person said, or further behind.
+        at_turn: It begins with what a person said, or later on.
     """
 
     most: Amount
@@ -36,7 +36,7 @@ class Tail:
     at_turn: bool = False
 
     def start(self, window: Window) -> int:
-        """The index of the first step that stays."""
+        """Return the index of the first step that stays."""
         steps, most = window.steps, window.amount(self.most)
         at, held = len(steps), _Held()
         while at and self._wants(window, held):
@@ -48,7 +48,7 @@ class Tail:
         return _next_turn(steps, at) if self.at_turn else at
 
     def _wants(self, window: Window, held: _Held) -> bool:
-        """Whether something is missing that it should hold."""
+        """Return whether something is missing that it should hold."""
         counts = (self.messages, self.events, self.exchanges, self.turns)
         if self.least is None and not any(counts):
             return True
@@ -76,7 +76,7 @@ class _Held:
 
 
 def reach(steps: Iterable[Step], messages: int) -> int:
-    """How many steps, from the first, hold so many messages at least."""
+    """Return how many steps, from the first, hold so many messages at least."""
     count = taken = 0
     for step in steps:
         if count >= messages:

@@ -108,13 +108,13 @@ class Visible:
         return any(kind(block) in MEDIA for block in inner_blocks(self.item))
 
     def shown_as(self, shown: Shown) -> Visible:
-        """The part if it were shown in another way."""
+        """Return the part if it were shown in another way."""
         assert self.event is not None, "only what is seen in its own place can be shown differently"
         items = list(merged(items_from(self.event, shown)))
         return Visible(items[self.nth], shown, self.spans, self.nth)
 
     def size(self, unit: Unit) -> int:
-        """What it takes, counted once."""
+        """Return what it takes, counted once."""
         found = self._sizes.get(unit.name)
         if found is None:
             found = self._sizes[unit.name] = unit.item(self.item)
@@ -122,7 +122,7 @@ class Visible:
 
 
 def merged(items: Iterable[Item]) -> Iterator[Item]:
-    """Items of one event, its results made one."""
+    """Yield items of one event, its results made one."""
     results: list[Item] = []
     for item in items:
         if item.kind == "result":
@@ -143,7 +143,7 @@ def _joined(results: list[Item]) -> Item:
 
 
 def inner_blocks(item: Item) -> Iterator[dict[str, object]]:
-    """The blocks of an item, and those inside its results."""
+    """Yield the blocks of an item, and those inside its results."""
     for block in blocks(item.content):
         yield block
         inner = block.get("content") if kind(block) == RESULT else None
@@ -152,7 +152,7 @@ def inner_blocks(item: Item) -> Iterator[dict[str, object]]:
 
 
 def speaks(event: Event | None) -> bool:
-    """Whether an event is a person's turn: no results, nothing that a harness put in for it."""
+    """Return whether a person speaks in an event: no results, nothing that a harness put in."""
     if event is None or event.type != "message.user":
         return False
     content = event.data.get("content")
@@ -179,7 +179,7 @@ class Messages:
         self._results: dict[int, int] = {}
 
     def number(self, item: Item) -> int:
-        """The message that the next item belongs to, from 0."""
+        """Return the message that the next item belongs to, from 0."""
         if item.role == "assistant":
             return self._of_reply(item)
         if item.kind == "result":
@@ -215,7 +215,7 @@ class Messages:
 
 
 def server_pairs(parts: Iterable[Visible]) -> Iterator[tuple[int, int]]:
-    """Where calls of server tools and their results stand: the index of each, in a later reply."""
+    """Yield the indexes of calls of server tools and of their results in later replies."""
     made: dict[str, int] = {}
     for at, part in enumerate(parts):
         if not part.is_reply:

@@ -86,20 +86,20 @@ class Window:
         return int(self.budget.room * self._rate)
 
     def amount(self, amount: Amount) -> int:
-        """An amount of the policy, in its unit."""
+        """Return an amount of the policy, in its unit."""
         return amount.of(self.room, self.budget.window * self._rate)
 
     def chars(self, amount: Amount) -> int:
-        """An amount of the policy that is given in characters whatever its unit."""
+        """Return an amount of the policy that is given in characters whatever its unit."""
         factor = CHARS_A_TOKEN
         return amount.of(self.budget.room * factor, self.budget.window * factor)
 
     def size_of(self, part: Visible) -> int:
-        """What a part takes, in the unit of the policy."""
+        """Return what a part takes, in the unit of the policy."""
         return self.measure.part(part, self.unit)
 
     def size_of_step(self, step: Step) -> int:
-        """What a step takes, its messages' frames included."""
+        """Return what a step takes, its messages' frames included."""
         return self.measure.frames(self.unit, step.messages, step.replies) + sum(
             map(self.size_of, step.parts)
         )
@@ -141,7 +141,7 @@ class Window:
 
     @property
     def batch(self) -> tuple[Visible, ...]:
-        """The results of the newest message, if nothing else stands behind them."""
+        """The results of the newest message, if nothing else stands after them."""
         found: list[Visible] = []
         numbers: set[int] = set()
         for at in range(self.totals.parts - 1, -1, -1):
@@ -159,19 +159,19 @@ class Window:
         return steps_of(self.parts, self._numbers, self._waiting)
 
     def tools(self, part: Visible) -> frozenset[str]:
-        """The tools whose results a part holds; an empty name where a call is not visible."""
+        """Return the tools whose results a part holds; an empty name for an unseen call."""
         return frozenset(self._tools.get(call, "") for call in part.calls)
 
     def position(self, part: Visible) -> int:
-        """The number of the message that a part belongs to, from 1."""
+        """Return the number of the message that a part belongs to, from 1."""
         return self._positions[part]
 
     def arguments(self, part: Visible) -> dict[str, Any]:
-        """The arguments of the call that a result answers."""
+        """Return the arguments of the call that a result answers."""
         return self._inputs.get(part.calls[0], {}) if part.calls else {}
 
     def live(self, tools: Iterable[str] = (), exclude: Iterable[str] = ()) -> int:
-        """How many results of these tools, or of all, still show something of their content."""
+        """Return how many results of these tools, or of all, still show some of their content."""
         named, left_out = set(tools), set(exclude)
         return sum(
             count
@@ -180,7 +180,7 @@ class Window:
         )
 
     def seen(self, part: Visible) -> bool:
-        """Whether the model has answered behind a part."""
+        """Return whether the model has answered after a part."""
         return part in self._read
 
     @cached_property
@@ -189,7 +189,7 @@ class Window:
         return sum(map(self.size_of, self.parts[: self._unread_from]))
 
     def older_than(self, size: int) -> tuple[Visible, ...]:
-        """The parts but the newest ones that take this size together, the oldest first."""
+        """Return the parts without the newest ones of this size together, the oldest first."""
         for at in range(len(self.parts) - 1, -1, -1):
             size -= self.size_of(self.parts[at])
             if size < 0:
@@ -197,29 +197,29 @@ class Window:
         return ()
 
     def age(self, part: Visible) -> int:
-        """How many turns of a person have begun behind a part."""
+        """Return how many turns of a person have begun after a part."""
         return self._ages[part]
 
     def ranges(self, steps: Iterable[Step]) -> tuple[Range, ...]:
-        """The versions that an edit must cover to take steps out, in the order of the lineage.
+        """Return the versions that an edit must cover to take steps out, in lineage order.
 
         What stands between two steps that follow one another is taken along; what is pinned never.
         """
         return ranges_of(self.view.layout.lineage, steps, self.pins)
 
     def handle(self, version: int) -> str:
-        """The text that leads to the full content of an event."""
+        """Return the text that leads to the full content of an event."""
         return f"foldlog:{self.view.session}/{version}"
 
     def saved(self, part: Visible) -> tuple[str, tuple[File, ...]]:
-        """Where the full content of a result can be found; and the file that should be there."""
+        """Return where the full content of a result can be found, and the file that holds it."""
         if self._folder is None:
             return self.handle(part.version), ()
         file = result_file(self._folder, part)
         return file.path, (file,)
 
     def transcript(self) -> tuple[str, tuple[File, ...]]:
-        """Where all that is seen now can be found; and the file that should be there."""
+        """Return where all that is seen now can be found, and the file that holds it."""
         if self._folder is None:
             return self.handle(self.receipt), ()
         messages = self.rendered["messages"]
@@ -284,11 +284,11 @@ class Window:
         )
 
     def may_change(self, part: Visible) -> bool:
-        """Whether a part may be shown differently: it is no pin and not the active request."""
+        """Return whether a part may be shown differently: not a pin, not the active request."""
         return part.version not in self.pins and part.version != self.request
 
     def may_hide(self, step: Step, *, unseen: bool = False) -> bool:
-        """Whether a step may be taken out: nothing in it is pinned, open, or waits to be read.
+        """Return whether a step may be taken out: nothing in it is pinned, open or unread.
 
         Args:
             unseen: What waits to be read may go as well; what is open never.
@@ -307,7 +307,7 @@ class Window:
         return tuple(step for step in given if step not in kept)
 
     def is_unseen(self, step: Step) -> bool:
-        """Whether something in it waits for the model to read it, or for a result."""
+        """Return whether something in it waits for the model to read it, or for a result."""
         return step.open or step.reach > self._unread_from
 
     @property
@@ -316,15 +316,15 @@ class Window:
         return bool(self._waiting)
 
     def loops(self, part: Visible) -> bool:
-        """Whether a part belongs to the tool loop that goes on: it may need its thinking."""
+        """Return whether a part belongs to the open tool loop: it may need its thinking."""
         return part in self._loop
 
     def shows_request(self, parts: Iterable[Visible]) -> bool:
-        """Whether the active request can be read in some of the parts, verbatim."""
+        """Return whether some of the parts show the active request verbatim."""
         return any(self._is_request(part) for part in parts)
 
     def loses_request(self, gone: Collection[Step]) -> bool:
-        """Whether the active request can be read nowhere once some steps are taken out."""
+        """Return whether the active request is visible nowhere once some steps are taken out."""
         left = (step for step in self.steps if step not in gone)
         return self.request is not None and not any(self.shows_request(s.parts) for s in left)
 
@@ -359,7 +359,7 @@ class Window:
 
     @cached_property
     def _loop(self) -> frozenset[Visible]:
-        """What stands behind the last thing a person said, if the model is not done with it."""
+        """What stands after the last thing a person said, if the model is not done with it."""
         if self._unread_from > max(self._of_last_reply, default=0):
             return frozenset()
         return frozenset(part for part in self.parts if not self._ages[part])

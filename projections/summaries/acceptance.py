@@ -16,7 +16,7 @@ from foldlog.projections.summaries.task import SummaryReply, SummaryTask
 from foldlog.projections.tokens.estimate import estimate
 
 Problem = str | None
-"""Why a reply is refused, as it is told to the model; None where it is not."""
+"""Why a reply is refused, as it is said to the model; None where it is not."""
 
 
 def check(reply: SummaryReply, task: SummaryTask) -> None:
@@ -33,35 +33,35 @@ def check(reply: SummaryReply, task: SummaryTask) -> None:
 
 
 def not_a_call(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """The model called no tool."""
+    """Refuse a reply that called a tool."""
     return f"it called {', '.join(reply.calls)}; no tool may be called." if reply.calls else None
 
 
 def not_cut_off(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """The reply ended by itself."""
+    """Refuse a reply that was cut off."""
     cut = reply.stop_reason in ("max_tokens", "model_context_window_exceeded")
     return f"it was cut off ({reply.stop_reason}); write less." if cut else None
 
 
 def not_declined(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """The model did not refuse to answer."""
+    """Refuse the refusal of a model to answer."""
     return "the model refused to answer." if reply.stop_reason == "refusal" else None
 
 
 def not_empty(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """There is a text."""
+    """Refuse a reply without a text."""
     return None if says_something(reply.text) else "it is empty."
 
 
 def has_headings(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """The headings without which it is refused are there."""
+    """Refuse a reply without the headings that are required."""
     there = sections(reply.text, task.required)
     missing = [name for name in task.required if name not in there]
     return f"these headings are missing: {', '.join(missing)}." if missing else None
 
 
 def not_a_skeleton(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """Something stands below the first heading, and below others: it is no empty form."""
+    """Refuse an empty form: something must be said below the first heading, and below others."""
     there = sections(reply.text, task.headings)
     if not there:
         return None
@@ -74,14 +74,14 @@ def not_a_skeleton(reply: SummaryReply, task: SummaryTask) -> Problem:
 
 
 def no_invented_quote(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """What it quotes of the user is what the user said."""
+    """Refuse quotations of the user that the user never said."""
     found = invented(reply.text, task.spoken())
     quotes = "; ".join(f'"{quote}"' for quote in found)
     return f"the user never said {quotes}. Quote the user's own words or none." if found else None
 
 
 def smaller(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """It takes fewer tokens than what it stands for."""
+    """Refuse a reply that takes no fewer tokens than what it stands for."""
     size = estimate(reply.text)
     if size < task.replaces:
         return None
@@ -89,7 +89,7 @@ def smaller(reply: SummaryReply, task: SummaryTask) -> Problem:
 
 
 def under_target(reply: SummaryReply, task: SummaryTask) -> Problem:
-    """It takes no more tokens than there is room for."""
+    """Refuse a reply that takes more tokens than there is room for."""
     size = estimate(reply.text)
     if task.at_most is None or size <= task.at_most:
         return None
@@ -121,7 +121,7 @@ _FILLED_IN = re.compile(r"\[[^\]\n]*\]|<[^>\n]*>|\.\.\.|…")
 
 
 def sections(text: str, names: Iterable[str]) -> dict[str, str]:
-    """The body below each of these headings that is there, by its name."""
+    """Return the body below each of these headings that is there, by its name."""
     known = {_plain(name): name for name in names}
     found: dict[str, list[str]] = {}
     body: list[str] | None = None
@@ -136,12 +136,12 @@ def sections(text: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def says_something(body: str) -> bool:
-    """Whether a body holds more than "none" or the brackets of a template."""
+    """Return whether a body holds more than "none" or the brackets of a template."""
     return not _NOTHING.fullmatch(_FILLED_IN.sub("", body))
 
 
 def _heading(line: str, known: dict[str, str]) -> tuple[str | None, str]:
-    """The heading that a line is, and what stands behind it on the line."""
+    """Return the heading that a line is, and what stands after it on the line."""
     element = _ELEMENT.match(line)
     if element and element[1].casefold() in known:
         return known[element[1].casefold()], element[2]
@@ -154,7 +154,7 @@ def _heading(line: str, known: dict[str, str]) -> tuple[str | None, str]:
 
 
 def _is_marked(line: str, before: str) -> bool:
-    """Whether a line that begins like a heading is one: it is marked as such, or in capitals."""
+    """Return whether a line that begins like a heading is one: marked, or in capitals."""
     return bool(_MARKED.match(line)) or before.isupper()
 
 
@@ -190,7 +190,7 @@ _ENDS = " \t.,;:!?。，！？\"'"
 
 
 def invented(text: str, spoken: Iterable[str]) -> list[str]:
-    """The quotations in a summary that are ascribed to the user and were never said.
+    """Return the quotations in a summary that are ascribed to the user and were never said.
 
     Args:
         text: The summary. What stands in backticks is no quotation.
@@ -204,7 +204,7 @@ def invented(text: str, spoken: Iterable[str]) -> list[str]:
 
 
 def ascribed(text: str) -> Iterator[str]:
-    """The quotations that a summary ascribes to the user."""
+    """Yield the quotations that a summary ascribes to the user."""
     of_user = False
     for line in _FENCED.sub("", text).splitlines():
         if _SECTION.match(line):
@@ -221,13 +221,13 @@ def ascribed(text: str) -> Iterator[str]:
 
 
 def normalized(text: str) -> str:
-    """A text with one blank for each run of white space, plain signs, in lower case."""
+    """Return a text with one blank for each run of white space, plain signs, in lower case."""
     plain = unicodedata.normalize("NFKC", text).translate(_SIGNS)
     return " ".join(plain.split()).casefold()
 
 
 def _is_in(quote: str, said: str) -> bool:
-    """Whether the parts of a quotation, ellipses between them, stand in what was said, in order."""
+    """Return whether the parts of a quotation, between ellipses, were said in this order."""
     at = 0
     parts = [part.strip(_ENDS) for part in map(normalized, _GAP.split(quote))]
     for number, part in enumerate(parts):

@@ -39,7 +39,7 @@ class Messages:
         return self._sent(lambda client: client.messages.with_raw_response.create, request)
 
     def create_beta(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The same with features in beta: ``betas`` are among the parameters."""
+        """Return the same with features in beta: ``betas`` are among the parameters."""
         return self._sent(lambda client: client.beta.messages.with_raw_response.create, request)
 
     def _sent(

@@ -66,7 +66,7 @@ class Accepted:
         return {**self.reply.fields(), "by": self.by, "attempt": self.attempt}
 
     def failed(self, reason: Reason, problem: str) -> EventDraft:
-        """The ``summary.failed`` of it, where the view that it would make is not taken."""
+        """Return the ``summary.failed`` of it, where the view that it would make is not taken."""
         return _failed(self.attempt, self.by, SummaryFailed(reason, problem, **self.reply.fields()))
 
 
@@ -141,7 +141,7 @@ def _left(known: Ledger, limits: Limits) -> int | None:
 
 
 def _judged(task: SummaryTask, summarizer: Summarizer) -> SummaryReply:
-    """The reply, if it is accepted; whatever a summarizer raises becomes a typed failure."""
+    """Return the reply, if it is accepted; whatever a summarizer raises becomes a typed failure."""
     try:
         reply = summarizer.summarize(task)
         acceptance.check(reply, task)
@@ -154,7 +154,7 @@ def _judged(task: SummaryTask, summarizer: Summarizer) -> SummaryReply:
 
 
 def _listens(summarizer: Summarizer) -> bool:
-    """Whether a reminder can change what comes back."""
+    """Return whether a reminder can change what comes back."""
     return summarizer.asks_model
 
 

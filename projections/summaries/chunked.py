@@ -32,16 +32,16 @@ class ChunkedSummarizer:
 
     @property
     def name(self) -> str:
-        """That of the summarizer behind it."""
+        """That of the summarizer that it asks."""
         return self._inner.name
 
     @property
     def asks_model(self) -> bool:
-        """As the summarizer behind it."""
+        """As the summarizer that it asks."""
         return self._inner.asks_model
 
     def summarize(self, task: SummaryTask) -> SummaryReply:
-        """The summary of the last chunk, which carries on all before it.
+        """Return the summary of the last chunk, which carries on all before it.
 
         Raises:
             SummaryFailed: ``too_long``: there are too many chunks; or what a chunk failed for.
@@ -68,7 +68,7 @@ class ChunkedSummarizer:
         return replace(reply, requests=requests)
 
     def _part(self, task: SummaryTask, items: list[Item], previous: str | None) -> SummaryTask:
-        """The task of one chunk: the conversation as text, what came before as a summary."""
+        """Return the task of one chunk: the conversation as text, what came before as a summary."""
         prompt = replace(task.prompt, form="text", shares_prefix=False)
         rest = tuple(item for item in items if item.kind != "summary")
         return replace(task, items=rest, before=(), previous=previous, prompt=prompt)

@@ -1,6 +1,6 @@
 """The digest: a summary made from the log alone, without a model. The last exit but one.
 
-What can be told without judgement is told: what the user said, which files were read and changed,
+What can be told without judgement is said: what the user said, which files were read and changed,
 which commands ran and which calls failed, what the agent said last, the plan. It is bounded, and
 the same log gives the same digest.
 """
@@ -44,7 +44,7 @@ class DigestSummarizer:
         self._tokens = tokens
 
     def summarize(self, task: SummaryTask) -> SummaryReply:
-        """The digest of a task.
+        """Return the digest of a task.
 
         Raises:
             SummaryFailed: ``nothing`` to summarize; ``over_target``: there is no room for any.
@@ -61,7 +61,7 @@ class DigestSummarizer:
 
 
 def digest(facts: Facts, headings: Iterable[str], room: int) -> str:
-    """The facts under the headings, in at most so many tokens; empty where that is too few."""
+    """Write the facts under the headings, in at most so many tokens; empty if too few."""
     names, share = list(headings), 1.0
     while room >= LEAST and share > SMALLEST_SHARE:
         text = _written(facts, names, int(room * share))
@@ -88,7 +88,7 @@ def _written(facts: Facts, names: list[str], room: int) -> str:
 
 
 def shared(wanted: list[int], shares: list[float], room: int) -> list[int]:
-    """How much room each part gets: what it wants, or its share of what the others leave."""
+    """Return how much room each part gets: what it wants, or its share of what the others leave."""
     got = [0] * len(wanted)
     waiting = set(range(len(wanted)))
     while waiting:
@@ -110,13 +110,13 @@ def _nothing(facts: Facts, room: int) -> list[str]:
 
 
 def _goal(facts: Facts, room: int) -> list[str]:
-    """What was asked for last, and first, in the user's words."""
+    """Return what was asked for last, and first, in the user's words."""
     lines = [_quoted(words.text) for words in _wanted(facts) or facts.asked[-1:]] or [ELSEWHERE]
     return _fitting(lines, room) or [to_tokens(line, max(room, 12), '…"') for line in lines[:1]]
 
 
 def _constraints(facts: Facts, room: int) -> list[str]:
-    """What else the user said, in its order; what binds most for its length goes first."""
+    """Return what else the user said, in its order; what binds most for its length goes first."""
     rest = [words for words in facts.spoken if words not in _wanted(facts)]
     quoted = {words.order: _quoted(words.text) for words in rest}
     worth = {w.order: weight(w.text) / (LEAST + len(quoted[w.order])) for w in rest}
@@ -127,7 +127,7 @@ def _constraints(facts: Facts, room: int) -> list[str]:
 
 
 def _wanted(facts: Facts) -> list[UserMessage]:
-    """What the user said last, and first, of the whole: what of it is summarized here.
+    """Return what the user said last, and first, of the whole: what of it is summarized here.
 
     What stays verbatim elsewhere is not told again, and what was said in between is no goal.
     """
@@ -137,7 +137,7 @@ def _wanted(facts: Facts) -> list[UserMessage]:
 
 
 def _decisions(facts: Facts, room: int) -> list[str]:
-    """What the summary before this one said, as far as it fits."""
+    """Return what the summary before this one said, as far as it fits."""
     if not facts.earlier:
         return []
     cut = to_tokens(facts.earlier, room, "…")
@@ -151,18 +151,18 @@ def _done(facts: Facts, room: int) -> list[str]:
 
 
 def _working(facts: Facts, room: int) -> list[str]:
-    """What the agent said last."""
+    """Return what the agent said last."""
     return _newest([f"- {words}" for words in facts.replies], room, "")
 
 
 def _blocked(facts: Facts, room: int) -> list[str]:
-    """The calls that failed, the newest that fit."""
+    """Return the calls that failed, the newest that fit."""
     lines = [f"- {call}: {problem}" for call, problem in facts.failures.values()]
     return _newest(list(dict.fromkeys(lines)), room, "failed calls")
 
 
 def _next(facts: Facts, room: int) -> list[str]:
-    """The plan and the tasks that the host holds."""
+    """Return the plan and the tasks that the host holds."""
     lines = []
     for key in ("plan", "tasks"):
         lines += [f"- {one_line(line, LINE)}" for line in open_entries(facts.state(key))]
@@ -170,14 +170,14 @@ def _next(facts: Facts, room: int) -> list[str]:
 
 
 def _files(facts: Facts, room: int) -> list[str]:
-    """The files that were read and changed, those touched last first."""
+    """Return the files that were read and changed, those touched last first."""
     lines = file_lines(facts.files)
     kept = _fitting(lines, room)
     return [*kept, *_more(len(lines) - len(kept), "files")]
 
 
 def _records(facts: Facts, room: int) -> list[str]:
-    """Where all of it stands."""
+    """Return where all of it stands."""
     return _fitting([f"- {handle}" for handle in facts.handles], room)
 
 
@@ -236,7 +236,7 @@ def _quoted(text: str) -> str:
 
 
 def _chosen(keys: list[int], line: Callable[[int], str], room: int) -> set[int]:
-    """The keys whose lines fit, the first ones first."""
+    """Return the keys whose lines fit, the first ones first."""
     chosen: set[int] = set()
     for key in keys:
         cost = estimate(line(key)) + 1
@@ -247,13 +247,13 @@ def _chosen(keys: list[int], line: Callable[[int], str], room: int) -> set[int]:
 
 
 def _fitting(lines: list[str], room: int) -> list[str]:
-    """The lines that fit, in their order."""
+    """Return the lines that fit, in their order."""
     chosen = _chosen(list(range(len(lines))), lambda at: lines[at], room)
     return [lines[at] for at in sorted(chosen)]
 
 
 def _newest(lines: list[str], room: int, what: str) -> list[str]:
-    """The newest lines that fit, in their order, and how many more there are."""
+    """Return the newest lines that fit, in their order, and how many more there are."""
     chosen = _chosen(list(reversed(range(len(lines)))), lambda at: lines[at], room)
     kept = [lines[at] for at in sorted(chosen)]
     return [*(_more(len(lines) - len(kept), f"earlier {what}") if what else ()), *kept]

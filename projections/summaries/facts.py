@@ -1,4 +1,4 @@
-"""What the log tells of a stretch of a session, without judgement.
+"""What the log says of a stretch of a session, without judgement.
 
 Read in one pass: of what may be large, only as much is kept as a digest can show.
 """
@@ -27,7 +27,7 @@ REPLIES = 20
 
 
 class Facts:
-    """What the log tells of a task's ranges.
+    """What the log says of a task's ranges.
 
     Attributes:
         done: The commands that ran and the other calls that touched no file, and what came of
@@ -97,7 +97,7 @@ class Facts:
 
     @property
     def earlier(self) -> str:
-        """What a model wrote of the time before; a digest of it is made anew from the log."""
+        """What a model wrote of the time before; a digest of it is made again from the log."""
         first = next((item for item in self._task.items if item.kind == "summary"), None)
         prompt = str(first.event.data.get("prompt")) if first and first.event else ""
         return "" if prompt.startswith("digest@") else unquoted(self._task.previous or "")
@@ -109,7 +109,7 @@ class Facts:
         return [str(Handle(session, version)) for version in dict.fromkeys(self._ends or ())]
 
     def state(self, key: str) -> Json:
-        """The host's state under a key."""
+        """Return the host's state under a key."""
         return self._task.view.state(key)
 
 
@@ -186,7 +186,7 @@ class UserMessage(NamedTuple):
 
 
 def weight(text: str) -> int:
-    """How much a message binds what comes after it."""
+    """Return how much a message binds what comes after it."""
     binding = {found.group().casefold() for found in _BINDING.finditer(text)}
     exact = set(_EXACT.findall(text))
     label = LABEL if _LABEL.search(text) else 0
@@ -194,7 +194,7 @@ def weight(text: str) -> int:
 
 
 def current(texts: Iterable[str]) -> list[UserMessage]:
-    """The messages that were not replaced by a later one, in order; repeated ones count once."""
+    """Return the messages that no later one replaced, in order; repeated ones count once."""
     newest: dict[frozenset[str], UserMessage] = {}
     for order, text in enumerate(texts):
         if text.strip():
@@ -203,7 +203,7 @@ def current(texts: Iterable[str]) -> list[UserMessage]:
 
 
 def _shape(text: str) -> frozenset[str]:
-    """The words of a message without its numbers: these may be changed later on.
+    """Return the words of a message without its numbers: these may be changed later on.
 
     Names with digits in them are words: a rule about ``t1`` does not replace one about ``t2``.
     """

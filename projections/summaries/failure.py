@@ -38,7 +38,7 @@ ANSWERABLE = (
     *("empty", "cut_off", "tool_call", "headings", "skeleton"),
     *("invented_quote", "not_smaller", "over_target"),
 )
-"""The reasons that a reminder may mend: the model is told what was wrong and asked once more."""
+"""The reasons that a reminder may mend: the model is said what was wrong and asked once more."""
 
 TOO_LONG = "Conversation too long, cannot compact"
 """Where nothing more can be left out of what is to be summarized. The words are Claude Code's."""

@@ -55,5 +55,5 @@ class Fallbacks:
         return isinstance(self.failure, SummaryFailed) and self.failure.reason == "too_long"
 
     def _was_refused(self) -> bool:
-        """Whether a hook refuses the compaction: then no other summarizer is welcome."""
+        """Return whether a hook refuses the compaction: then no other summarizer is welcome."""
         return isinstance(self.failure, SummaryFailed) and self.failure.reason == "hook"

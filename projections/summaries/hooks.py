@@ -1,6 +1,6 @@
 """Hooks: what runs before and after a summary.
 
-A hook is a Python callable or a shell command of the policy. It is told what is about to be
+A hook is a Python callable or a shell command of the policy. It is said what is about to be
 summarized. What a hook before says is added to the instructions; what one after says is put before
 the model.
 """
@@ -31,7 +31,7 @@ PRINTED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """What a hook is told; a command reads it as JSON from its standard input.
+    """What a hook is passed; a command reads it as JSON from its standard input.
 
     Attributes:
         phase: ``before`` or ``after`` the summary.
@@ -67,7 +67,7 @@ class HookOutput:
     problems: tuple[str, ...] = ()
 
     def attachments(self) -> list[EventDraft]:
-        """What hooks after a summary put before the model."""
+        """Return what hooks after a summary put before the model."""
         return [EventDraft("attachment.added", {"kind": "hook", "content": t}) for t in self.texts]
 
 
@@ -124,7 +124,7 @@ class Hooks:
 
 
 def refuse(problem: str) -> SummaryFailed:
-    """What a callable before a summary raises to refuse the compaction."""
+    """Return what a callable before a summary raises to refuse the compaction."""
     return SummaryFailed("hook", problem)
 
 

@@ -47,7 +47,7 @@ class Ledger:
     skipped: int = 0
 
     def then(self, event: Event) -> Ledger:
-        """The ledger behind one more event.
+        """Return the ledger after one more event.
 
         An attempt that is followed by another one without an outcome came to nothing: the process
         died in it, and that counts.
@@ -69,15 +69,15 @@ class Ledger:
         return self
 
     def spent(self, by: str, since: int) -> int:
-        """How many attempts somebody made behind a version, that of the user's newest turn."""
+        """Return how many attempts a summarizer made after a version."""
         return sum(1 for made in self.attempts if made.version > since and made.by == by)
 
     def requests(self, since: int) -> int:
-        """How many requests to a model were made behind a version."""
+        """Return how many requests to a model were made after a version."""
         return sum(made.requests for made in self.attempts if made.version > since)
 
     def _counted(self, outcome: Event) -> tuple[Attempt, ...]:
-        """The attempts, once it is known how many requests one of them took."""
+        """Return the attempts, once it is known how many requests one of them took."""
         requests = outcome.data.get("requests")
         if not isinstance(requests, int):
             return self.attempts
@@ -102,7 +102,7 @@ class Ledger:
 
 
 def ledger(events: Iterable[Event]) -> Ledger:
-    """The ledger of a session, from its events in version order."""
+    """Return the ledger of a session, from its events in version order."""
     found = Ledger()
     for event in events:
         found = found.then(event)

@@ -53,7 +53,7 @@ class AnthropicSummarizer:
         self._params = dict(params or {})
 
     def summarize(self, task: SummaryTask) -> SummaryReply:
-        """The summary of a task.
+        """Return the summary of a task.
 
         Raises:
             SummaryFailed: ``nothing`` to summarize; ``too_long`` however much is left out;
@@ -71,7 +71,7 @@ class AnthropicSummarizer:
         return replace(reply, text=text, requests=asking.made)
 
     def _fitting(self, asking: _Asking, task: SummaryTask) -> SummaryReply:
-        """The reply, once so much was left out that the input is not too long."""
+        """Return the reply, once so much was left out that the input is not too long."""
         for _ in range(task.prompt.retries):
             try:
                 return self._answered(asking, task)
@@ -82,7 +82,7 @@ class AnthropicSummarizer:
         return self._answered(asking, task)
 
     def _answered(self, asking: _Asking, task: SummaryTask) -> SummaryReply:
-        """The reply of the first model that answers."""
+        """Return the reply of the first model that answers."""
         models = self._models or (newest_model(items(task.view)) or MODEL,)
         for model in models[:-1]:
             try:
@@ -123,7 +123,7 @@ class _Asking:
 
 
 def request_of(task: SummaryTask, model: str) -> dict[str, Any]:
-    """The request that asks a model for the summary of a task."""
+    """Return the request that asks a model for the summary of a task."""
     prompt, view = task.prompt, task.view
     system = (view.system or {}).get("system") if shares_prefix(task) else prompt.system
     tools = (view.tools or {}).get("tools") if prompt.form == "conversation" else None
@@ -160,7 +160,7 @@ def _called(content: str | list[Any]) -> Iterator[str]:
 
 
 def _with_files(text: str, task: SummaryTask) -> str:
-    """The summary with the part that the log writes: which files were read and changed."""
+    """Return the summary with the part that the log writes: which files were read and changed."""
     if task.prompt.files is None:
         return text
     lines = file_lines(files(calls(task.events()))) or ["none"]

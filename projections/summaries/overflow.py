@@ -53,7 +53,7 @@ class Overflow:
         return _number(found[2]) if found else None
 
     def failed(self, view: int) -> EventDraft:
-        """The ``request.failed`` of it.
+        """Return the ``request.failed`` of it.
 
         Args:
             view: The version that the request showed.
@@ -64,7 +64,7 @@ class Overflow:
 
 
 def overflow(error: Refused) -> Overflow:
-    """What a refusal says.
+    """Return what a refusal says.
 
     Raises:
         BaseException: The error itself, where it is another one.
@@ -124,7 +124,7 @@ TOO_LARGE = 413
 
 
 def is_overflow(message: str, *, code: str | None = None, status: int | None = None) -> bool:
-    """Whether a refusal means that the input was too long.
+    """Return whether a refusal means that the input was too long.
 
     Args:
         message: The words of the error.

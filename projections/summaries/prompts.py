@@ -41,7 +41,7 @@ class Prompt:
         name: As a policy names it.
         description: What it follows, and where it does not.
         system: The system prompt.
-        ask: What is asked, behind the conversation.
+        ask: What is asked, after the conversation.
         update: What is asked in addition where an earlier summary is carried on.
         form: How the conversation is given: as the messages that it is, or as one text, in plain
             lines or as the JSON of its messages.
@@ -86,7 +86,7 @@ class Prompt:
 
     @property
     def id(self) -> str:
-        """Its name and a digest of all that it says, so that the log tells which one was used."""
+        """Its name and a digest of all that it says, so that the log says which one was used."""
         said = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "description"}
         said["sections"] = [[section.name, section.about] for section in self.sections]
         return f"{self.name}@{sha256(codec.dumps(said)).hexdigest()[:12]}"
@@ -110,7 +110,7 @@ def prompt(name: str) -> Prompt:
 
 @cache
 def prompts() -> tuple[str, ...]:
-    """The names of all prompts."""
+    """Return the names of all prompts."""
     found = (files(__package__) / "wording").iterdir()
     return tuple(sorted(f.name.removesuffix(".toml") for f in found if f.name.endswith(".toml")))
 
@@ -121,7 +121,7 @@ def _read(name: str, data: dict[str, Any]) -> Prompt:
 
 
 def unwrap(raw: str, prompt: Prompt) -> str:
-    """The summary in a reply.
+    """Return the summary in a reply.
 
     What stands in no tag is kept. Runs of blank lines become one.
     """
@@ -134,7 +134,7 @@ def unwrap(raw: str, prompt: Prompt) -> str:
 
 
 def _without_draft(text: str, draft: str, tag: str | None) -> str:
-    """The text without drafts; one that begins it and was never closed goes on to the tag.
+    """Return the text without drafts; one that begins it and was never closed goes on to the tag.
 
     Where there is no tag either, the reply was cut off in its draft, and nothing is left.
     """

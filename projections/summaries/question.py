@@ -26,7 +26,7 @@ WORDS_A_TOKEN = 0.7
 
 
 def question(task: SummaryTask) -> str:
-    """All that is asked, behind the conversation."""
+    """Return all that is asked, after the conversation."""
     return "\n\n".join(part for part in _parts(task) if part)
 
 
@@ -66,7 +66,7 @@ _STYLES: dict[Style, str] = {
 
 
 def _asked(task: SummaryTask) -> list[str]:
-    """The headings that the model writes; what the log writes is not asked for."""
+    """Return the headings that the model writes; what the log writes is not asked for."""
     own = (task.prompt.files or "").casefold()
     return [name for name in task.headings if name.casefold() != own]
 
@@ -86,7 +86,7 @@ def _recalled(task: SummaryTask) -> str:
 
 
 def _lost(item: Item) -> str:
-    """The text of a result that is shown otherwise than it came; empty for all else."""
+    """Return the text of a result that is shown otherwise than it came; empty for all else."""
     if item.kind != "result" or item.event is None or item.event.type != "tool.result":
         return ""
     whole = plain_text(content_of(item.event.data.get("content")))

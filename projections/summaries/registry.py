@@ -102,7 +102,7 @@ class FileSummarizer:
         self._path = Path(path)
 
     def summarize(self, task: SummaryTask) -> SummaryReply:
-        """The text of the file.
+        """Return the text of the file.
 
         Raises:
             SummaryFailed: ``unsupported``: the file is not there or is no text.

@@ -1,6 +1,6 @@
 """The API's own compaction: one signed block comes back, and is kept as it came.
 
-It is the only summary behind which thinking stays valid. The block has to be sent back byte for
+It is the only summary after which thinking stays valid. The block has to be sent back byte for
 byte, first of all messages, so it stands for everything from the first message on.
 """
 
@@ -42,7 +42,7 @@ class ServerSummarizer:
         self._api = Messages(client)
 
     def summarize(self, task: SummaryTask) -> SummaryReply:
-        """The compaction block of a task.
+        """Return the compaction block of a task.
 
         Raises:
             SummaryFailed: ``unsupported`` where the range does not begin with the conversation, or

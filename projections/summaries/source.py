@@ -36,7 +36,7 @@ REINJECTED = (
     *("deferred_tools_delta", "mcp_instructions_delta", "task_reminder", "todo_reminder"),
     *("plan_file_reference", "compact_file_reference"),
 )
-"""Attachments that Claude Code makes anew after a compaction; ours are marked ``restored``."""
+"""Attachments that Claude Code makes again after a compaction; ours are marked ``restored``."""
 
 PAUSED = "(Paused here, to summarize.)"
 """What the model seems to have said where the conversation ends in results."""
@@ -46,7 +46,7 @@ INPUT_CHARS = 500
 
 
 def messages(task: SummaryTask, model: str | None = None) -> list[dict[str, Any]]:
-    """The messages of the request: the conversation, and behind it what is asked."""
+    """Return the messages of the request: the conversation, and after it what is asked."""
     asked = question(task)
     if task.prompt.form != "conversation":
         return [{"role": "user", "content": f"{_enclosed(task)}\n\n{asked}"}]
@@ -58,14 +58,14 @@ def messages(task: SummaryTask, model: str | None = None) -> list[dict[str, Any]
 
 
 def shares_prefix(task: SummaryTask) -> bool:
-    """Whether the conversation is sent as in any turn: wanted, from its beginning, unchanged."""
+    """Return whether the conversation is sent as in any turn, from its beginning, unchanged."""
     given = [*task.before, *task.items]
     wanted = task.prompt.shares_prefix and not task.dropped
     return wanted and given == items(task.view)[: len(given)] == [*map(_without_media, given)]
 
 
 def transcript(task: SummaryTask) -> str:
-    """The conversation as one text, its middle left out where the task limits the input."""
+    """Return the conversation as one text, without its middle where the input is limited."""
     prepared = _prepared(task.items)
     if task.prompt.form == "json":
         text = json.dumps(messages_of(prepared), ensure_ascii=False, default=str)
@@ -75,7 +75,7 @@ def transcript(task: SummaryTask) -> str:
 
 
 def _enclosed(task: SummaryTask) -> str:
-    """The conversation between tags, the summary that is carried on before it."""
+    """Return the conversation between tags, the summary that is carried on before it."""
     first = task.items[0] if task.items else None
     rest = task
     earlier = ""
@@ -94,7 +94,7 @@ def _with_question(shown: list[dict[str, Any]], asked: str) -> list[dict[str, An
 
 
 def _marked(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages with a cache mark at their end: what was sent before is read from the cache."""
+    """Mark the end of the messages for the cache: what was sent before is read from it."""
     content = blocks(shown[-1]["content"]) if shown else []
     if not content or kind(content[-1]) in THINKING:
         return shown
@@ -103,7 +103,7 @@ def _marked(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _out_of_loop(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages, a tool loop at their end closed: in one that is open, thinking has to stay."""
+    """Close a tool loop at the end of the messages: in an open one, thinking has to stay."""
     last = blocks(shown[-1]["content"]) if shown else []
     if any(kind(block) == RESULT for block in last):
         return [*shown, {"role": "assistant", "content": PAUSED}]
@@ -111,9 +111,9 @@ def _out_of_loop(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _prepared(items: Sequence[Item]) -> list[Item]:
-    """The items as a model reads them.
+    """Return the items as a model reads them.
 
-    Thinking is left out: it may be valid only behind the very messages that it was written behind.
+    Thinking is left out: it may be valid only after the very messages that it was written after.
     """
     kept = (_without_media(item) for item in items if not _comes_again(item))
     return [_without(item, tuple(THINKING), None) for item in kept]
@@ -136,7 +136,7 @@ def _without(item: Item, kinds: tuple[str, ...], placeholder: str | None) -> Ite
 
 
 def _lines(item: Item) -> Iterator[str]:
-    """An item as text: who speaks, and what."""
+    """Yield an item as text: who speaks, and what."""
     if item.kind == "result":
         block = blocks(item.content)[0]
         failed = " (failed)" if block.get("is_error") else ""
@@ -158,7 +158,7 @@ LEFT_OUT = "[{count} earlier rounds are left out here: together they were too lo
 
 
 def rounds(items: Sequence[Item]) -> list[list[Item]]:
-    """The rounds that items form, in order."""
+    """Return the rounds that items form, in order."""
     found: list[list[Item]] = []
     reply: object = None
     for item in items:
@@ -172,7 +172,7 @@ def rounds(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def shortened(task: SummaryTask, how: Literal["fifth", "round", "nothing"]) -> SummaryTask:
-    """The task without its oldest rounds: a fifth of them or one, at least one and never all.
+    """Return the task without its oldest rounds: a fifth or one, at least one, never all.
 
     An earlier summary at the beginning stays: it is what little is left of the time before.
 
@@ -191,6 +191,6 @@ def shortened(task: SummaryTask, how: Literal["fifth", "round", "nothing"]) -> S
 
 
 def _summary_first(items: tuple[Item, ...], dropped: int) -> tuple[list[Item], list[Item]]:
-    """The summary at the beginning; what follows it, without the marker of an earlier turn."""
+    """Return the summary at the beginning, and what follows without an earlier marker."""
     at = 1 if items and items[0].kind == "summary" else 0
     return list(items[:at]), list(items[at + bool(dropped) :])

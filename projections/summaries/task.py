@@ -65,7 +65,7 @@ class SummaryTask:
 
     @classmethod
     def of(cls, view: View, ranges: Sequence[Range], prompt: Prompt, **more: Any) -> SummaryTask:
-        """The task of summarizing ranges of a view.
+        """Return the task of summarizing ranges of a view.
 
         Args:
             more: Further fields.
@@ -101,7 +101,7 @@ class SummaryTask:
         return happened(self.view, self.covers)
 
     def spoken(self) -> Iterator[str]:
-        """All that the user said on the lineage, up to the version of the view."""
+        """Yield all that the user said on the lineage, up to the version of the view."""
         for event in happened(self.view, self.view.lineage):
             if event.type == "message.user":
                 yield said(event)
@@ -136,7 +136,7 @@ class SummaryReply:
     requests: int = 0
 
     def fields(self) -> dict[str, Json]:
-        """What the log tells of it, beside the text."""
+        """Return what the log says of it, besides the text."""
         known = {
             "raw": self.raw,
             "model": self.model,
@@ -163,7 +163,7 @@ class Summarizer(Protocol):
         ...
 
     def summarize(self, task: SummaryTask) -> SummaryReply:
-        """The summary of a task.
+        """Return the summary of a task.
 
         Raises:
             SummaryFailed: It could not be made; the error names the reason.
@@ -172,9 +172,9 @@ class Summarizer(Protocol):
 
 
 def written_text(event: Event) -> str:
-    """The text of a ``summary.written``, without the frame that it is shown in where it can be.
+    """Return the text of a ``summary.written``, without its frame where possible.
 
-    A frame tells what the user wanted then, which a later summary must not carry on.
+    A frame says what the user wanted then, which a later summary must not carry on.
     """
     raw, name = event.data.get("raw"), str(event.data.get("prompt")).partition("@")[0]
     if isinstance(raw, str):
@@ -183,7 +183,7 @@ def written_text(event: Event) -> str:
 
 
 def said(event: Event) -> str:
-    """What the user said in a message: its text, results in it left out."""
+    """Return what the user said in a message: its text, results in it left out."""
     content = content_of(event.data.get("content"))
     if isinstance(content, str):
         return content
@@ -204,7 +204,7 @@ class Stretch(NamedTuple):
 
 
 def stretch(view: View, ranges: Sequence[Range]) -> Stretch:
-    """What is seen of ranges of a view."""
+    """Return what is seen of ranges of a view."""
     inside: list[Item] = []
     before: list[Item] = []
     standing: set[object] = set()
@@ -220,13 +220,13 @@ def stretch(view: View, ranges: Sequence[Range]) -> Stretch:
 
 
 def happened(view: View, ranges: Sequence[Range]) -> Iterator[Event]:
-    """The events of ranges of the lineage, as they happened, however they are shown."""
+    """Yield the events of ranges of the lineage, as they happened, however they are shown."""
     for first, last in ranges:
         yield from view.load(view.layout.lineage.within(first, last))
 
 
 def _parts(view: View, ranges: Sequence[Range]) -> Iterator[tuple[Piece, bool]]:
-    """The pieces, cut where the ranges begin and end: each part, and whether it is in them."""
+    """Cut the pieces where the ranges begin and end; yield each part, and if it is inside."""
     for piece in view.pieces:
         at = piece.first
         for first, last in sorted(ranges):

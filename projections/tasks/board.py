@@ -71,13 +71,13 @@ class Task:
         return self.status in OVER
 
     def line(self) -> str:
-        """The task on one line, for a model or a person."""
+        """Return the task on one line, for a model or a person."""
         owner = f", {self.owner}" if self.owner else ""
         waits = f"; after {', '.join(self.blocked_by)}" if self.blocked_by else ""
         return f"{self.id}: {self.subject} ({self.status}{owner}{waits})"
 
     def to_json(self) -> dict[str, Json]:
-        """What ``foldlog tasks --json`` tells of it."""
+        """Return what ``foldlog tasks --json`` says of it."""
         return {
             "id": self.id,
             "subject": self.subject,
@@ -101,37 +101,37 @@ class Board:
     version: int = 0
 
     def then(self, event: Event) -> Board:
-        """The board behind one more event. What it cannot mean is left aside: it was refused."""
+        """Return the board after one more event; an event that makes no sense changes nothing."""
         apply = _APPLIED.get(event.type)
         tasks = apply(self.tasks, event) if apply else None
         return Board(self.tasks if tasks is None else tasks, event.version)
 
     def get(self, id: str) -> Task:
-        """A task.
+        """Return a task.
 
         Raises:
             TaskRefused: ``unknown``.
         """
         if id not in self.tasks:
-            there = f"there are {', '.join(self.tasks)}" if self.tasks else "there is none at all"
+            there = f"there are {', '.join(self.tasks)}" if self.tasks else "the board is empty"
             raise TaskRefused("unknown", f"there is no task {id!r}; {there}.")
         return self.tasks[id]
 
     def open(self) -> list[Task]:
-        """The tasks that are not over."""
+        """Return the tasks that are not over."""
         return [task for task in self.tasks.values() if not task.is_over]
 
     def ready(self) -> list[Task]:
-        """The tasks that anybody may claim: pending, without an owner, waiting for nothing."""
+        """Return the tasks that may be claimed: pending, without an owner, waiting for nothing."""
         free = (task for task in self.open() if task.status == "pending" and task.owner is None)
         return [task for task in free if not self.unfinished(task.blocked_by)]
 
     def unfinished(self, ids: Iterable[str]) -> list[str]:
-        """Those of some tasks that are not over."""
+        """Return those of some tasks that are not over."""
         return [id for id in ids if id in self.tasks and not self.tasks[id].is_over]
 
     def waits(self, id: str, other: str) -> bool:
-        """Whether a task waits for another one, or is it: directly or through others."""
+        """Return whether a task waits for another one, or is it: directly or through others."""
         ahead, seen = [id], set[str]()
         while ahead:
             at = ahead.pop()
@@ -144,7 +144,7 @@ class Board:
 
 
 def board(events: Iterable[Event]) -> Board:
-    """The board that the events of a stream make, in version order."""
+    """Return the board that the events of a stream make, in version order."""
     found = Board()
     for event in events:
         found = found.then(event)
@@ -152,7 +152,7 @@ def board(events: Iterable[Event]) -> Board:
 
 
 def created(now: Board, data: Mapping[str, Json]) -> EventDraft:
-    """The ``task.created`` of a new task, if the board allows it.
+    """Return the ``task.created`` of a new task, if the board allows it.
 
     Args:
         data: As the event holds it. Without an id, it gets the next number.
@@ -178,7 +178,7 @@ def created(now: Board, data: Mapping[str, Json]) -> EventDraft:
 
 
 def updated(now: Board, task: Task, changes: Mapping[str, Json]) -> EventDraft:
-    """The ``task.updated`` of some changes to a task, if the board allows them.
+    """Return the ``task.updated`` of some changes to a task, if the board allows them.
 
     Args:
         changes: Any of ``FIELDS``; and ``by``, who makes them.
@@ -192,7 +192,9 @@ def updated(now: Board, task: Task, changes: Mapping[str, Json]) -> EventDraft:
         raise TaskRefused("invalid", f"{named}; what can be changed is {', '.join(FIELDS)}.")
     status = changes.get("status", task.status)
     if status not in STATUSES:
-        raise TaskRefused("invalid", f"{status!r} is no status; there are {', '.join(STATUSES)}.")
+        raise TaskRefused(
+            "invalid", f"unknown status {status!r}; choose from {', '.join(STATUSES)}."
+        )
     if not str(changes.get("subject", task.subject) or "").strip():
         raise TaskRefused("invalid", "a task needs a subject that says what is to be done.")
     waits = changes.get("blocked_by", task.blocked_by) or ()
@@ -207,7 +209,7 @@ def updated(now: Board, task: Task, changes: Mapping[str, Json]) -> EventDraft:
 
 
 def claimed(now: Board, task: Task, owner: str) -> EventDraft:
-    """The ``task.updated`` of a claim, if the board allows it.
+    """Return the ``task.updated`` of a claim, if the board allows it.
 
     Raises:
         TaskRefused: The task is ``over``, ``owned`` by somebody else, or ``blocked``.

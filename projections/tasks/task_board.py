@@ -32,12 +32,12 @@ PREFIX = "tasks:"
 
 
 def session_of(name: str) -> str:
-    """The session of a board, by its name or by the session itself."""
+    """Return the session of a board, by its name or by the session itself."""
     return name if name.startswith(PREFIX) else PREFIX + name
 
 
 def board_named_by(view: View) -> str | None:
-    """The name of the board that a session works on: ``{"board": NAME}`` in its state ``tasks``."""
+    """Return the name of the board that a session's state ``tasks`` names."""
     held = view.state("tasks")
     name = held.get("board") if isinstance(held, Mapping) else None
     return name if isinstance(name, str) else None
@@ -57,7 +57,7 @@ class TaskBoard:
         self._board = Board()
 
     def board(self) -> Board:
-        """The board as it is now; only what is new is read."""
+        """Return the board as it is now; only what is new is read."""
         if self.store.last(self.session) > self._board.version:
             for event in self.store.read(self.session, after=self._board.version):
                 self._board = self._board.then(event)
@@ -74,7 +74,7 @@ class TaskBoard:
         blocks: Iterable[str] = (),
         by: str | None = None,
     ) -> Task:
-        """A new task, pending.
+        """Create a task, pending.
 
         Args:
             id: Its id; the next number without.
@@ -138,11 +138,11 @@ class TaskBoard:
         return self._change(lambda now: updated(now, self._same(now, task), {**changes, "by": by}))
 
     def complete(self, task: Task, *, by: str | None = None) -> Task:
-        """The task is done; what waited for it alone is ready."""
+        """Mark the task as done; what waited for it alone is ready."""
         return self.update(task, status="completed", by=by)
 
     def _same(self, now: Board, known: Task) -> Task:
-        """The task, if it is as the writer knows it."""
+        """Return the task, if it is as the writer knows it."""
         task = now.get(known.id)
         if task.version != known.version:
             raise VersionConflict(self.session, known.version, task.version)

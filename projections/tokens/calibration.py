@@ -1,7 +1,7 @@
 """Rates: how many real tokens stand for each estimated one, learned from what the API counted.
 
 The estimate knows what prose, code and Chinese take on the average of some texts. What they take in
-this session, with this model, shows in each reply: its usage tells what the messages since the last
+this session, with this model, shows in each reply: its usage says what the messages since the last
 one really took. Pure arithmetic over what is in the log.
 """
 
@@ -44,7 +44,7 @@ class Rates:
     weights: Mapping[Kind, float] = field(default_factory=dict)
 
     def of(self, shares: Shares) -> float:
-        """The tokens of content, by its estimated shares."""
+        """Return the tokens of content, by its estimated shares."""
         return sum(tokens * self.by_kind.get(kind, 1.0) for kind, tokens in shares.items())
 
     @property
@@ -56,7 +56,7 @@ class Rates:
         return sum(self.by_kind[kind] * weight for kind, weight in self.weights.items()) / total
 
     def learned(self, shares: Shares, real: float) -> Rates:
-        """What is known after content of these shares took ``real`` tokens.
+        """Return what is known after content of these shares took ``real`` tokens.
 
         The difference is laid on the kinds by what they were expected to take, so mixed content
         moves each of them, and content of one kind that kind alone.

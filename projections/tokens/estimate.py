@@ -69,7 +69,7 @@ Shares: TypeAlias = dict[Kind, float]
 
 
 def estimate(content: Json) -> int:
-    """The tokens of content: a text, a block, a list of blocks, a message or a whole request.
+    """Return the tokens of a text, a block, a list of blocks, a message or a whole request.
 
     What is not in the request (an image behind a URL) counts as an average one. About 1 ms for
     200 KB of text.
@@ -78,7 +78,7 @@ def estimate(content: Json) -> int:
 
 
 def shares(content: Json) -> Shares:
-    """The estimated tokens of content by what it consists of; their sum is the estimate."""
+    """Return the estimated tokens of content by what it consists of; their sum is the estimate."""
     found: Shares = {}
     _tokens(content, found)
     return found
@@ -177,7 +177,7 @@ def _image(block: Mapping[str, Json], found: Shares) -> None:
 
 
 def image_tokens(width: int, height: int) -> int:
-    """The tokens of an image, in pixels: its patches after scaling down to what the API keeps."""
+    """Return the tokens of an image of a size in pixels, scaled down as the API does."""
     scale = min(1.0, IMAGE_SIDE / max(width, height, 1))
     patches = ceil(width * scale / PATCH) * ceil(height * scale / PATCH)
     return max(1, min(patches, IMAGE_TOKENS))

@@ -1,6 +1,6 @@
 """Context windows: how many tokens a model reads, and how many it may answer.
 
-The API tells them (``models.retrieve``); asked is better than known. What stands here is for a
+The API says them (``models.retrieve``); asked is better than known. What stands here is for a
 program that is offline, and for sessions of models that are gone.
 """
 
@@ -59,7 +59,7 @@ _PLACES = re.compile(r"^(?:[a-z-]+[./])+(?=claude)")
 
 
 def window_of(model: str | None) -> ModelWindow:
-    """The window of a model, as far as it is known offline.
+    """Return the window of a model, as far as it is known offline.
 
     Names may have a date, a region or a provider: ``us.anthropic.claude-opus-4-8-v1:0`` is
     ``claude-opus-4-8``.
@@ -75,7 +75,7 @@ def window_of(model: str | None) -> ModelWindow:
 
 
 def ask_window(client: Anthropic, model: str) -> ModelWindow:
-    """The window of a model, as the API tells it; online.
+    """Return the window of a model, as the API says it; online.
 
     Raises:
         anthropic.APIError: It could not be asked, or has no such model.

@@ -22,7 +22,7 @@ CACHE_TTL = 300.0
 WRITE, WRITE_HOUR, READ = 1.25, 2.0, 0.1
 """The price of cache writes (for five minutes, for an hour) and reads, by that of plain input: for
 models whose prices are not known. Claude's writes are at these factors, its reads at 0.025 to 0.1;
-the dearest is used, since it tells most for compacting (platform.claude.com/docs, prompt caching,
+the dearest is used, since it says most for compacting (platform.claude.com/docs, prompt caching,
 November 2026)."""
 
 
@@ -48,7 +48,7 @@ class Prices:
 
 
 def cost(usage: Mapping[str, Json], model: str, at: str | None = None) -> Decimal | None:
-    """What a reply cost in dollars, by its usage; None for a model whose prices are not known.
+    """Return what a reply cost in dollars, by its usage; None where prices are not known.
 
     None also where the figures contradict each other: fewer than none, a part above its whole.
     A compaction that the API made on the way is billed apart and added.
@@ -71,7 +71,7 @@ def cost(usage: Mapping[str, Json], model: str, at: str | None = None) -> Decima
 def prices(
     model: str, tokens: int = 1, *, ttl: float = CACHE_TTL, at: str | None = None
 ) -> Prices | None:
-    """What a model's tokens cost; None where it is not known.
+    """Return what a model's tokens cost; None where it is not known.
 
     Args:
         tokens: The size of the request: some models are dearer above a size.
@@ -113,7 +113,7 @@ def _cost(usage: Mapping[str, Json], model: str, at: str | None) -> Decimal | No
 
 
 def _context(usage: Mapping[str, Json]) -> dict[str, str]:
-    """What makes a request dearer or cheaper than others."""
+    """Return what makes a request dearer or cheaper than others."""
     context = {"speed": "fast"} if usage.get("speed") == "fast" else {}
     return context | ({"processing": "batch"} if usage.get("service_tier") == "batch" else {})
 

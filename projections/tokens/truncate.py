@@ -6,13 +6,13 @@ from foldlog.projections.tokens.estimate import estimate
 
 
 def one_line(text: str, chars: int) -> str:
-    """A text on one line of at most so many characters."""
+    """Return a text on one line of at most so many characters."""
     line = " ".join(text.split())
     return line if len(line) <= chars else line[: max(0, chars - 1)].rstrip() + "…"
 
 
 def middle(text: str, first: int, last: int) -> str:
-    """The first and the last characters of a text, a note of what is missing between."""
+    """Return the first and the last characters of a text, a note of what is missing between."""
     if len(text) <= first + last:
         return text
     missing = len(text) - first - last
@@ -21,7 +21,7 @@ def middle(text: str, first: int, last: int) -> str:
 
 
 def to_tokens(text: str, tokens: int, note: str = "") -> str:
-    """The beginning of a text that takes at most so many estimated tokens, the note included.
+    """Cut a text to at most so many estimated tokens, the note at its end included.
 
     A text that fits is given as it is. An empty text comes back where not even the note fits.
     """

@@ -1,6 +1,6 @@
 """The tally of a view: its items by kind of text, and the newest reply whose usage is known.
 
-A reply tells two things: what the window took up to it, and so what had come since the reply
+A reply says two things: what the window took up to it, and so what had come since the reply
 before it. The first is what counting builds on, from the second the rates are learned.
 """
 
@@ -61,7 +61,7 @@ class UsageTally:
 
     Attributes:
         visible: The shares of all items.
-        reply: The newest reply whose usage is known and says something of what is behind it: since
+        reply: The newest reply whose usage is known and says something of what is after it: since
             it came, nothing before it was shown differently.
         rates: What was learned.
         model: The model of the newest reply.
@@ -139,7 +139,7 @@ class UsageTally:
 
 
 def measured(usage: Json) -> tuple[int, int] | None:
-    """What a usage says of the window: its whole input and its output; None where it says nothing.
+    """Return the whole input and the output that a usage reports; None where it reports none.
 
     The input is what was read, what the cache took and what it had. Of several steps the last one
     that sampled the model counts: a compaction's own step is no measure of the window.
@@ -158,7 +158,7 @@ def measured(usage: Json) -> tuple[int, int] | None:
 
 
 def _id(item: Item) -> str:
-    """What the events of one reply have in common; without a message id each is its own."""
+    """Return the id of the reply that an item belongs to; its own without a message id."""
     return item.reply or f"#{item.version}"
 
 

@@ -34,5 +34,5 @@ def test_amounts(text: int | str, room: int, window: int, value: int) -> None:
     "text", ["", "much", "-", "75 percent", "10%, up to 20", "10% 20", "at most 5", "5,", True]
 )
 def test_what_is_no_amount(text: object) -> None:
-    with pytest.raises(ValueError, match="is no amount; amounts are 20000, '75%'"):
+    with pytest.raises(ValueError, match="is not a size; write it as 20000, '75%'"):
         Amount.read(text)  # type: ignore[arg-type]

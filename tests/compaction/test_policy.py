@@ -132,7 +132,7 @@ def test_a_policy_has_rules() -> None:
 
 def test_an_amount_that_is_none_is_named() -> None:
     text = 'name = "mine"\n[[rules]]\nrule = "truncate"\ntrigger = "lots"\nkeep = 1'
-    assert "rules[1] (truncate): trigger: 'lots' is no amount; amounts are" in faulty(text)
+    assert "rules[1] (truncate): trigger: 'lots' is not a size; write it as" in faulty(text)
 
 
 def test_what_is_no_policy_at_all(tmp_path: Path) -> None:

@@ -48,11 +48,11 @@ class Rule:
     on: tuple[str, ...] = TRIGGERS
 
     def decide(self, window: Window) -> Decision:
-        """What is to be done about a window; None where nothing is. Pure."""
+        """Return what is to be done about a window; None where nothing is. Pure."""
         raise NotImplementedError
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """The parameters whose values make no sense, and why."""
+        """Yield the parameters whose values make no sense, and why."""
         for trigger in self.on:
             if trigger not in TRIGGERS:
                 yield "on", f"unknown trigger {trigger!r}; choose from {', '.join(TRIGGERS)}"
@@ -85,12 +85,12 @@ def register_rule(rule: R) -> R:
 
 
 def over(window: Window, trigger: Amount | None) -> bool:
-    """Whether the size of a window is over an amount; asked for, a trigger is left aside."""
+    """Return whether a window is over an amount; triggers are ignored where it was asked for."""
     return window.budget.forced or (trigger is not None and window.size > window.amount(trigger))
 
 
 def reached(less: Amount | None, more: Amount | None) -> bool:
-    """Whether an amount that should be below another one is not, in any room."""
+    """Return whether an amount that should be below another one is not, in any room."""
     if less is None or more is None:
         return False
     return any(less.of(room, room) >= more.of(room, room) for room in ROOMS)
@@ -115,13 +115,13 @@ class Changes:
         return self._window.size - self.freed
 
     def clear(self, part: Visible, text: str) -> Visible:
-        """A placeholder instead of a result, with the words of ``placeholder``."""
+        """Return a placeholder instead of a result, with the words of ``placeholder``."""
         path, files = self._window.saved(part)
         words = placeholder(self._window, part, path)
         return self.show(part, Cleared(filled(text, words)), files)
 
     def preview(self, part: Visible, chars: int, before: str, after: str) -> Visible:
-        """The first characters of a result, ``{path}`` in the texts around it."""
+        """Return the first characters of a result, ``{path}`` in the texts around it."""
         path, files = self._window.saved(part)
         words = {"path": path}
         return self.show(part, Preview(chars, filled(before, words), filled(after, words)), files)
@@ -138,7 +138,7 @@ class Changes:
         return new
 
     def edits(self, reason: str, via: str | None = None) -> Edits | None:
-        """The decision; None where nothing was gathered."""
+        """Return the decision; None where nothing was gathered."""
         if not self._entries:
             return None
         entries = sorted(self._entries, key=lambda entry: int(entry["first"]))
@@ -146,12 +146,12 @@ class Changes:
 
 
 def entries(ranges: Iterable[Range], shown: Shown) -> tuple[Entry, ...]:
-    """The entries of an edit that show ranges alike."""
+    """Return the entries of an edit that show ranges alike."""
     return tuple({"first": first, "last": last, **shown.to_json()} for first, last in ranges)
 
 
 def placeholder(window: Window, part: Visible, path: str) -> dict[str, str]:
-    """What a placeholder can say: ``path``, ``source``, ``tool``, ``receipt`` and ``position``.
+    """Return the words of a placeholder: ``path``, ``source``, ``tool``, ``receipt``, ``position``.
 
     The position is that of the message among those that are visible, from 1.
     """
@@ -165,7 +165,7 @@ def placeholder(window: Window, part: Visible, path: str) -> dict[str, str]:
 
 
 def source(arguments: dict[str, Any], handle: str) -> str:
-    """The path or the address that a call named, from which its result can be had again."""
+    """Return the path or the address that a call named, from which its result can be had again."""
     for name in ("file_path", "path", "notebook_path", "url", "uri"):
         if isinstance(arguments.get(name), str) and arguments[name]:
             return str(arguments[name])

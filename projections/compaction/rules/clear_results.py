@@ -90,7 +90,7 @@ class ClearResults(Rule):
         return (EventDraft("attachment.added", {"kind": self.recite, "content": content}),)
 
     def _reason(self, window: Window) -> str | None:
-        """Which trigger is reached, for a person to read."""
+        """Return which trigger is reached, for a person to read."""
         idle = window.budget.circumstances.idle_seconds or 0.0
         if self.trigger is not None and over(window, self.trigger):
             return f"{window.size} {window.unit.name}, {window.amount(self.trigger)} are allowed"
@@ -104,7 +104,7 @@ class ClearResults(Rule):
         return "old results" if named == (None,) * 4 or window.budget.forced else None
 
     def _candidates(self, window: Window) -> Iterator[Visible]:
-        """The results that may go, the oldest first."""
+        """Yield the results that may go, the oldest first."""
         pool = [part for part in window.results if self._is_meant(window, part)]
         if self.keep_among == "read":
             pool = [part for part in pool if window.seen(part)]

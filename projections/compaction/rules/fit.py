@@ -34,7 +34,7 @@ class Fit(Rule):
             that no summary could help.
         preview_chars: What is still seen of a result.
         before: The text before that; ``{path}`` leads to the rest.
-        after: The text behind it.
+        after: The text after it.
     """
 
     kind: ClassVar[str] = "fit"

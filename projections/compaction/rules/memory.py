@@ -22,7 +22,7 @@ class Memory(Rule):
     Attributes:
         trigger: Over this size.
         key: The key of ``state.set`` that holds it: a text, or ``{"text", "until"}``, where
-            ``until`` is the version up to which it tells what happened.
+            ``until`` is the version up to which it says what happened.
         keep_least: The newest messages stay: at least this size,
         keep_messages: and so many messages,
         keep: at most this size.

@@ -31,7 +31,7 @@ class Offload(Rule):
         floor_chars: Results up to this stay.
         preview_chars: What is still seen of one.
         before: The text before that; ``{path}`` leads to the rest.
-        after: The text behind it.
+        after: The text after it.
     """
 
     kind: ClassVar[str] = "offload"

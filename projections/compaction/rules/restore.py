@@ -1,4 +1,4 @@
-"""Restore: what comes back behind a summary, because no summary can hold it."""
+"""Restore: what comes back after a summary, because no summary can hold it."""
 
 from __future__ import annotations
 

@@ -43,13 +43,13 @@ class ServerEdits(Rule):
         yield from Rule.problems(self)
         for key in self.request:
             if key not in PARAMETERS:
-                yield "request", f"{key!r} is none of {', '.join(PARAMETERS)}"
+                yield "request", f"unknown parameter {key!r}; choose from {', '.join(PARAMETERS)}"
         if len(self.request) != 1:
             yield "request", "holds exactly one of " + " and ".join(PARAMETERS)
 
 
 def scaled(value: Any, window: Window) -> Any:
-    """The API's parameters, its triggers no higher than the room of a small window.
+    """Return the API's parameters, its triggers no higher than the room of a small window.
 
     A trigger in input tokens that the window never reaches would never fire.
     """
@@ -63,6 +63,6 @@ def scaled(value: Any, window: Window) -> Any:
 
 
 def _is_taken(edit: Any) -> bool:
-    """Whether the API takes an edit at its trigger."""
+    """Return whether the API takes an edit at its trigger."""
     least = LEAST.get(str(edit.get("type")), 0) if isinstance(edit, dict) else 0
     return not least or edit.get("trigger", {}).get("value", least) >= least

@@ -67,7 +67,7 @@ class Snip(Rule):
 
 
 def request_again(window: Window, gone: Iterable[Step]) -> tuple[EventDraft, ...]:
-    """The active request as an attachment, if it would be visible nowhere without these steps."""
+    """Return the active request as an attachment, if it is visible only in these steps."""
     content = window.request_content
     if content is None or not window.loses_request(set(gone)):
         return ()

@@ -106,7 +106,7 @@ class SummarizeHistory(Rule):
         return self.asking(window, steps, reason)
 
     def asking(self, window: Window, steps: Sequence[Step], reason: str) -> Summarize:
-        """The request for a summary of these steps."""
+        """Return the request for a summary of these steps."""
         lost = window.loses_request(set(steps))
         quotes = lost or (self.request == "always" and window.request is not None)
         ranges, budget = window.ranges(steps), window.budget
@@ -163,7 +163,7 @@ class SummarizeHistory(Rule):
         return self._counted(window)
 
     def _counted(self, window: Window) -> str | None:
-        """The reason, where it is not the size of the whole."""
+        """Return the reason, where it is not the size of the whole."""
         if self.events is not None and window.totals.parts > self.events:
             return f"{window.totals.parts} events, {self.events} are allowed"
         if self.turns is not None and window.totals.turns > self.turns:
@@ -175,7 +175,7 @@ class SummarizeHistory(Rule):
         return None
 
     def _covered(self, window: Window) -> tuple[Step, ...]:
-        """The steps that the summary is to stand for."""
+        """Return the steps that the summary is to stand for."""
         if window.budget.circumstances.asked is not None:
             steps = _asked(window.steps, *window.budget.circumstances.asked)
         else:
@@ -199,12 +199,12 @@ class SummarizeHistory(Rule):
         return len(window.steps) if self.whole and not start else start
 
     def _counts(self) -> bool:
-        """Whether what stays is counted, not as large as may be."""
+        """Return whether what stays is counted, not as large as may be."""
         counts = (self.keep_messages, self.keep_events, self.keep_exchanges, self.keep_turns)
         return any(counts)
 
     def _verbatim(self, window: Window, steps: Sequence[Step]) -> Collection[Step]:
-        """The steps that stay as they are, though they are old."""
+        """Return the steps that stay as they are, though they are old."""
         kept: set[Step] = set()
         if self.request == "keep":
             kept |= {s for s in steps if not s.stands_in and window.shows_request(s.parts)}
@@ -238,18 +238,21 @@ class SummarizeHistory(Rule):
         if reached(self.target, self.trigger) and not self.exact:
             yield "target", "must be below the trigger"
         if self.prompt != "digest" and self.prompt not in prompts():
-            yield "prompt", f"{self.prompt!r} is none; there are digest, {', '.join(prompts())}"
+            yield (
+                "prompt",
+                f"unknown prompt {self.prompt!r}; choose from digest, {', '.join(prompts())}",
+            )
         if self.attempts < 1:
             yield "attempts", "must be at least 1"
 
 
 def _asked(steps: Sequence[Step], first: int, last: int) -> tuple[Step, ...]:
-    """The steps that end within a range: what is asked for never cuts one."""
+    """Return the steps that end within a range: what is asked for never cuts one."""
     return tuple(step for step in steps if first <= max(step.versions) <= last)
 
 
 def _hidden(ranges: Sequence[Range], steps: Sequence[Step]) -> tuple[Range, ...]:
-    """What is hidden where the summary stands last.
+    """Return what is hidden where the summary stands last.
 
     All ranges but the last one that is more than late results; and the late results in that one
     whose calls are hidden: an exchange stays in one place.
@@ -273,6 +276,6 @@ def _covers(ranges: Sequence[Range], steps: Sequence[Step]) -> tuple[Range, ...]
 
 
 def _previous(steps: Sequence[Step]) -> int | None:
-    """The newest summary among the steps: the new one carries it on."""
+    """Return the newest summary among the steps: the new one carries it on."""
     found = [part.version for s in steps for part in s.parts if part.item.kind == "summary"]
     return found[-1] if found else None

@@ -45,7 +45,7 @@ class Truncate(Rule):
         return Edits(edits, "nothing else is left: the oldest is hidden", files=files)
 
     def _gone(self, window: Window) -> list[Step]:
-        """The steps to hide, in the order of the lineage."""
+        """Return the steps to hide, in the order of the lineage."""
         gone: list[Step] = []
         size, target = window.size, window.amount(self.keep)
         steps = [step for step in window.steps if window.may_hide(step)]
