@@ -17,17 +17,12 @@ from foldlog.eventstore.facets import ROLES
 from foldlog.projections.live.alignment import Node, nodes
 from foldlog.projections.live.cache import Branch, Cache
 from foldlog.projections.live.compared import Compared, parts_in
-from foldlog.projections.live.harness_edits import (
-    Comparison,
-    HarnessList,
-    edit_of,
-    moved,
-    next_step,
-    pinned,
-    stand_ins,
-)
+from foldlog.projections.live.comparison import Comparison, HarnessList, pinned, stand_ins
+from foldlog.projections.live.next_step import next_step
 from foldlog.projections.live.reconcile import Agreement, Entry, agreement, entries
+from foldlog.projections.live.splicing import moved
 from foldlog.projections.live.variants import WITHOUT_THINKING
+from foldlog.projections.live.view_edit import edit_of
 from foldlog.projections.render.items import items
 from foldlog.projections.render.render import render
 from foldlog.projections.view.edits import HIDING_KINDS
@@ -35,8 +30,12 @@ from foldlog.projections.view.lineage import Lineage
 from foldlog.projections.view.pieces import WHOLE, Shown, Whole
 from foldlog.projections.view.view import View
 
-COMPACTING = {"summary", "marker"}
-WRITTEN = {*ROLES, "tool.result", "summary.written"}
+COMPACTING = frozenset({"summary", "marker"})
+"""The ways of showing that stand for something else."""
+
+WRITTEN = frozenset({*ROLES, "tool.result", "summary.written"})
+"""The types of events that hold content of a list."""
+
 STEPS = 4
 """A list is undone at its end, spliced, edited; then it agrees."""
 

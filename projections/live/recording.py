@@ -21,8 +21,8 @@ from foldlog.projections.compaction.budget import Given, Known
 from foldlog.projections.live.answers import reply_data, server_edits
 from foldlog.projections.live.cache import cache_of
 from foldlog.projections.live.compared import Compared
+from foldlog.projections.live.comparison import HarnessList
 from foldlog.projections.live.drafts import drafts
-from foldlog.projections.live.harness_edits import HarnessList
 from foldlog.projections.live.locate import Place, locate, locate_behind
 from foldlog.projections.live.managed import Managed
 from foldlog.projections.live.observed import Observed
