@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from foldlog.projections.live.alignment import Atom, Key, Node, atoms, longest
@@ -138,15 +139,35 @@ class Comparison:
         self.held[at] = Held(atom, atom, shown)
 
     def _let_go(self) -> None:
-        """Take what is hidden as held only next to something else that is: people repeat
-        themselves, and a new message that says what an old one said is new."""
-        for at in [at for at in self.held if self.log[at].covered]:
+        """Take messages of a person as held only next to something else that is, where they are
+        hidden or stand after a summary: people repeat themselves, and what they say there is new.
+        """
+        for at, held in list(self.held.items()):
             node = self.log[at]
-            if not (node.in_reply or node.is_result or self._beside_covered(at)):
+            if node.in_reply or node.is_result or node.entries[0].stands_in:
+                continue
+            if node.covered:
+                alone = not any(self._is_held(near, covered=True) for near in (at - 1, at + 1))
+            else:
+                near = self._is_held(at - 1) or self._is_held(at + 1) or at + 1 == len(self.log)
+                alone = not near and held.first > self._summary
+            if alone:
                 del self.held[at]
 
-    def _beside_covered(self, at: int) -> bool:
-        return any(near in self.held and self.log[near].covered for near in (at - 1, at + 1))
+    def _is_held(self, at: int, *, covered: bool = False) -> bool:
+        return at in self.held and (self.log[at].covered or not covered)
+
+    @cached_property
+    def _summary(self) -> int:
+        """Which of the list's things is a summary that the log does not know; none: behind all."""
+        known = {held.first for held in self.held.values()}
+        for at, atom in enumerate(self.atoms):
+            part = self.list.parts[atom.places[0]]
+            if at in known or part.role != "user" or part.is_result:
+                continue
+            if self.list.is_restart(self.list.text(atom.places)):
+                return at
+        return len(self.atoms)
 
     def _whole(self, node: Node) -> Shown | None:
         """How a thing that is hidden has to be shown, if the list holds it."""

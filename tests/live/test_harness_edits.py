@@ -284,6 +284,16 @@ class TestSummaries:
         assert sent.data["purpose"] == "summary"
         assert len(str(sent.data)) < 1_500
 
+    def test_a_new_message_that_says_what_an_old_one_said_is_new(self) -> None:
+        editor = Editor()
+        talked(editor)
+        text = f"Here is a summary of the conversation to date:\n\n{SUMMARY}"
+        editor.messages = [{"role": "user", "content": text}, {"role": "user", "content": "said 4"}]
+        added = editor.send()
+        assert kinds(added) == ["summary.written", "view.edited", "message.user"]
+        assert added[-1].data["content"] == "said 4"
+        assert problems(editor.session) == []
+
     def test_a_marker(self, editor: Editor) -> None:
         talked(editor)
         marker = {"role": "user", "content": "[6 earlier messages left out]"}
