@@ -22,7 +22,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Bring sessions in, take them out": {
         "import": ("importing", "Import transcripts of other programs."),
         "watch": ("watch", "Import what agents write, always: as a service of this user."),
-        "export": ("exporting", "Write a session as Markdown, JSON Lines or a transcript."),
+        "export": (
+            "exporting",
+            "Write sessions as Markdown, web pages, JSON Lines or a transcript.",
+        ),
         "backup": ("exporting", "Copy the store while others write to it."),
         "proxy": ("proxy", "Record any harness: HTTP in front of the Messages API."),
     },

@@ -13,6 +13,7 @@ from textwrap import dedent
 
 from foldlog.cli.describe import block_lines, call_text, clock, media_line
 from foldlog.cli.formats.markup import code_block, code_span, details, in_html, in_line, prose
+from foldlog.cli.formats.telling import ALL, Telling
 from foldlog.eventstore import Store
 from foldlog.eventstore.events import Json
 from foldlog.projections.explain.narrative import (
@@ -32,7 +33,6 @@ from foldlog.projections.explain.narrative import (
     Thinking,
     Title,
     Toolset,
-    narrate,
 )
 from foldlog.projections.explain.why import Sight
 from foldlog.projections.view.pieces import Summary
@@ -60,8 +60,15 @@ BADGES = {"whole": "", "part": "seen in part", "no": "not seen any more"}
 
 def export_lines(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
     """Yield the parts of the document, as UTF-8."""
+    return export_narrative(store, session, until)
+
+
+def export_narrative(
+    store: Store, session: str, until: int | None = None, telling: Telling = ALL
+) -> Iterator[bytes]:
+    """Yield the parts of the document that holds what is told of a session, as UTF-8."""
     document = _Document()
-    for passage in narrate(store, session, until):
+    for passage in telling.narrate(store, session, until):
         for part in document.parts(passage):
             yield f"{part}\n\n".encode("utf-8", "backslashreplace")
 

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.jsonl_source import Reading
     from foldlog.cli.formats.report import ImportReport
     from foldlog.cli.formats.source_files import SourceFiles
+    from foldlog.cli.formats.telling import Telling
     from foldlog.eventstore import Store
     from foldlog.eventstore.events import Json
+    from foldlog.eventstore.listing import SessionInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,29 @@ class WholeExporter(Protocol):
 
     def export_whole(self, store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
         """Return the content with all that the view shows in part or not at all (``--whole``)."""
+
+
+@runtime_checkable
+class NarrativeExporter(Protocol):
+    """What an exporter for people offers as well: to tell a part of a session, or to mask secrets.
+
+    ``telling.narrate(store, session, until)`` gives it the passages.
+    """
+
+    def export_narrative(
+        self, store: Store, session: str, until: int | None, telling: Telling
+    ) -> Iterator[bytes]:
+        """Return the content in pieces: what ``telling`` tells of the session."""
+
+
+@runtime_checkable
+class SessionsExporter(Protocol):
+    """What an exporter offers as well, if it can write many sessions into one folder."""
+
+    def export_sessions(
+        self, store: Store, infos: Iterable[SessionInfo], telling: Telling
+    ) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """Return (relative path with ``/``, content in pieces) of each file."""
 
 
 @runtime_checkable

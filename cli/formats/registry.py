@@ -25,7 +25,12 @@ PACKAGE = "foldlog.cli.formats"
 BUILT_IN_IMPORTERS = {"claude-code": "claude_code", "foldlog": "foldlog"}
 """The module of each importer in this package. Detection asks them in this order."""
 
-BUILT_IN_EXPORTERS = {"markdown": "markdown", "jsonl": "jsonl", "claude-code": "claude_code"}
+BUILT_IN_EXPORTERS = {
+    "markdown": "markdown",
+    "html": "html",
+    "jsonl": "jsonl",
+    "claude-code": "claude_code",
+}
 """The module of each exporter in this package."""
 
 

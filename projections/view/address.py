@@ -69,6 +69,18 @@ def named_request(store: Store, session: str, name: int | str) -> Event | None:
     return _nth(session, kind, count, requests) if requests else None
 
 
+def around_compaction(store: Store, session: str, number: int) -> tuple[int, int]:
+    """Return the versions just before and just after a compaction, counted from 1.
+
+    Raises:
+        SessionNotFound: There is no such session.
+        VersionNotFound: There is no such compaction; the error says how many there are.
+    """
+    before = resolve(store, session, f"before-compaction:{number}")
+    append = next(a for a in _appends(store, session) if a[0].version == before + 1)
+    return before, _end_of(store, session, append[-1])
+
+
 def _by_number(session: str, version: int, last: int) -> int:
     if not 0 <= version <= last:
         raise VersionNotFound(f"session {session!r} has versions 1 to {last}, but not {version}.")
