@@ -33,7 +33,8 @@ BELOW = {
 
 SLOW = (
     *("aiohttp", "anthropic", "click", "genai_prices", "jsonschema", "mcp", "rich"),
-    *("sqlite_utils", "sqlite3", "zstandard", "detect_secrets", "jinja2", "markdown_it", "pygments"),
+    *("sqlite_utils", "sqlite3", "zstandard", "detect_secrets", "jinja2", "markdown_it"),
+    "pygments",
 )
 """Imported where they are used, so that a command which needs none of them starts at once."""
 

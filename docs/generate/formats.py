@@ -15,6 +15,7 @@ from docs.generate.signatures import member_of, summary
 from foldlog.cli import formats
 from foldlog.cli.formats import testing
 from foldlog.cli.formats.import_run import ImportRun
+from foldlog.cli.formats.protocols import NarrativeExporter, SessionsExporter
 from foldlog.eventstore import EventStore
 
 CHAT = (
@@ -52,7 +53,8 @@ def importer_answers() -> None:
 
 def format_protocols() -> None:
     """The functions of importers and exporters and what the protocols say of each."""
-    for protocol in (formats.Importer, formats.Exporter, formats.FolderExporter):
+    exporters = formats.Exporter, formats.FolderExporter
+    for protocol in (formats.Importer, *exporters, NarrativeExporter, SessionsExporter):
         print(f"\n### `{protocol.__name__}`\n\n{summary(protocol)}")
         lines: list[str] = []
         for name, method in vars(protocol).items():

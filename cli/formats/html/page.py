@@ -148,7 +148,7 @@ def page(told: Narrative, fragments: Fragments, *, home: str | None = None) -> I
     """
     rail = Rail()
     title, sections = read(told, fragments, rail)
-    return rendered("session.html", **shared(title, fragments, home), sections=sections, rail=rail)
+    return rendered("page.html", **shared(title, fragments, home), sections=sections, rail=rail)
 
 
 def shared(title: Title, fragments: Fragments, home: str | None) -> dict[str, Any]:

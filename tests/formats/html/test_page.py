@@ -114,14 +114,14 @@ class TestSight:
         page = main_of(exported(filled, SHOWCASE))
         sections = dict(re.findall(r'class="turn \w+ s-(\w+)" id="v(\d+)"', page)[::-1])
         assert set(sections) == {"summary", "whole", "left"}
-        assert "behind summary 11" in page
+        assert "summary 11" in page
         assert "summarize: the context is 91% full" in page
         assert '<a class="badge s-left" href="#v20"' in page
         assert '<a class="badge s-part" href="#v18"' in page
 
     def test_at_an_earlier_version_it_is_as_it_was_then(self, filled: EventStore) -> None:
         page = main_of(exported(filled, SHOWCASE, until=10))
-        assert "behind summary" not in page
+        assert "summary 11" not in page
         assert '<a class="badge s-cleared" href="#v10"' in page
         assert 'id="v12"' not in page
 
