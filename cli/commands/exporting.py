@@ -52,7 +52,7 @@ class _Export:
         """Return one session in pieces."""
         if self.side_by_side is not None:
             return self._compared(name, self.side_by_side)
-        until = version_of(self.store, name, self.at)
+        until = export_version(self.store, name, self.at)
         if self.telling == ALL:
             return formats.export_lines(
                 self.store, name, format=self.form, until=until, whole=self.whole
@@ -74,7 +74,7 @@ class _Export:
             raise click.ClickException(f"{self.form} makes one file. Name a file, not a folder.")
         if self.telling != ALL or self.side_by_side is not None:
             raise click.UsageError(f"{self.form} holds all of a session. Leave the options out.")
-        return exporter.export_files(self.store, name, version_of(self.store, name, self.at))
+        return exporter.export_files(self.store, name, export_version(self.store, name, self.at))
 
     def files_of(self, infos: Iterable[SessionInfo]) -> Files:
         """Return (path, content) of the files of many sessions."""
@@ -150,18 +150,6 @@ def export_command(
     """
     masker = Masker() if redact_secrets else None
     with reading(where) as store:
-<<<<<<< HEAD
-        name = find(store, session)
-        until = export_version(store, name, at)
-        if output is not None and _is_folder(output):
-            _write_folder(Path(output), _files(store, name, form, until), force=force)
-            return
-        content = formats.export_lines(store, name, format=form, until=until, whole=whole)
-        if output is not None and output != "-":
-            files.write(Path(output), content, force=force)
-        elif on_terminal():
-            print_lines(_shown(content))
-=======
         telling = Telling(prompts, without_tools, masker)
         export = _Export(store, form, at, whole, side_by_side, telling)
         if session is None:
@@ -169,7 +157,6 @@ def export_command(
             _write_folder(_folder(output), export.files_of(infos), force=force)
         elif project is not None:
             raise click.UsageError("--project chooses sessions. Leave SESSION out.")
->>>>>>> adcdc0e (Export sessions as web pages that need nothing else and show what the model still saw)
         else:
             _write(export, find(store, session), output, force=force)
     if masker is not None:
