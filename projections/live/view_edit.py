@@ -45,7 +45,11 @@ class HarnessEdit:
             shown: dict[str, Json] = {"shown": "marker", "text": text}
         else:
             self._count("summarized", gap)
-            shown = Summary(self._known(places) or self._new(places, ranges)).to_json()
+            known = self._known(places)
+            if known is not None:  # in its own place again
+                self._entries += [{"first": a, "last": b, **Hidden().to_json()} for a, b in ranges]
+                ranges = [(a, b) for a, b in self._view.event(known).data["covers"]]
+            shown = Summary(known or self._new(places, ranges)).to_json()
         self._entries += [{"first": first, "last": last, **shown} for first, last in ranges]
 
     def show(self, node: Node, shown: Shown) -> None:
@@ -61,6 +65,9 @@ class HarnessEdit:
         for version in (how.version for how in shown if isinstance(how, Summary)):
             data = self._view.event(version).data
             content = data.get("content") or data.get("text")
+            ends = (end for part in data.get("covers") or [(0, 0)] for end in part)
+            if not all(end in self._view.layout.lineage for end in ends):
+                continue
             if said_keys(parts_of("user", content, keep_blocks=False)) == said:
                 return version
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from foldlog.projections import Session
@@ -119,6 +119,7 @@ class TestAnySequenceOfEdits:
         assert problems(editor.session) == []
         assert repeated(editor.session) == []
 
+    @example(steps=[("restart", 20), ("middle", 18), ("restart", 20)], back=1)
     @given(
         steps=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 24)), max_size=8),
         back=st.integers(0, 7),
