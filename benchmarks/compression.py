@@ -28,7 +28,7 @@ from foldlog.eventstore import EventDraft, EventStore, codec, dictionary
 
 MESSAGES, ROUNDS, BATCH = 8_000, 5, 500
 CLASSES = ((0, 1024), (1024, 4096), (4096, 16384), (16384, 1 << 31))
-"""Sizes of bodies, in bytes, that are told apart."""
+"""Sizes of bodies, in bytes, that are reported separately."""
 
 
 class Plain(codec.Compressor):
@@ -55,7 +55,7 @@ def disk(drafts: Sequence[EventDraft], compressor: type[codec.Compressor]) -> in
 
 
 def bodies(drafts: Iterable[EventDraft]) -> list[bytes]:
-    """What a store compresses of these: skeletons, and each payload once."""
+    """Return what a store compresses of these: skeletons, and each payload once."""
     sealed = [codec.seal(draft.data, draft.meta) for draft in drafts]
     payloads = {digest: content for one in sealed for digest, content in one.payloads.items()}
     return [*(one.data for one in sealed), *payloads.values()]
@@ -84,7 +84,7 @@ class Contest:
         self.unpack[name].append(time.process_time() - middle)
 
     def ratios(self, name: str) -> str:
-        """How many times smaller the bodies of each class became."""
+        """Return how many times smaller the bodies of each class became."""
         told = []
         for least, end in CLASSES:
             pairs = zip(self.found, self.packed[name], strict=True)
@@ -99,7 +99,7 @@ class Contest:
 
 
 def measure(what: str, json: int, drafts: Sequence[EventDraft]) -> list[list[str]]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     contest = Contest(bodies(drafts))
     return [
         [

@@ -63,7 +63,7 @@ def sources(pool: Pool = "test") -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def outputs() -> dict[str, str]:
-    """A long text for each tool, from which its results are cut."""
+    """Return a long text for each tool, from which its results are cut."""
     pick = random.Random(1)
     read, grep, bash = [], [], []
     for path, text in sources():
@@ -153,12 +153,12 @@ class Writer:
 
 
 def session(count: int, seed: int = 7) -> Iterator[Message]:
-    """The first ``count`` messages of the session with this seed."""
+    """Return the first ``count`` messages of the session with this seed."""
     return islice(Writer(seed).messages(), count)
 
 
 def write(messages: Iterable[Message], path: Path) -> Path:
-    """One JSON object a line, so that every process of a run reads the same session."""
+    """Return one JSON object a line, so that every process of a run reads the same session."""
     with path.open("wb") as file:
         file.writelines(orjson.dumps(m, option=orjson.OPT_APPEND_NEWLINE) for m in messages)
     return path

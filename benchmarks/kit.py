@@ -39,7 +39,7 @@ class Adaptive:
     def compact(
         self, turns: Iterable[Any], round_num: int = 1, budget_chars: int | None = None
     ) -> Any:
-        """The talk, compacted; without a budget, to a fifth."""
+        """Return the talk, compacted; without a budget, to a fifth."""
         from compaction_kit import CompactedContext
 
         given = list(turns)
@@ -51,7 +51,7 @@ class Adaptive:
 
 
 def recorded(turns: Iterable[Any]) -> Session:
-    """A session that holds a talk."""
+    """Return a session that holds a talk."""
     session = Session(EventStore(":memory:"), "talk")
     for turn in turns:
         if turn.role == "system":
@@ -64,7 +64,7 @@ def recorded(turns: Iterable[Any]) -> Session:
 
 
 def fitted(session: Session, chars: int) -> tuple[Session, str]:
-    """A fork of a session whose view takes at most so many characters, and its text."""
+    """Return a fork of a session whose view takes at most so many characters, and its text."""
     shown, window = told(session.view()), chars / CHARS_A_TOKEN * 4
     best = session, shown
     for _ in range(TRIES):
@@ -81,7 +81,7 @@ def fitted(session: Session, chars: int) -> tuple[Session, str]:
 
 
 def told(view: View) -> str:
-    """What the model sees, as text."""
+    """Return what the model sees, as text."""
     return "\n".join(_lines(render(view, open="keep")))
 
 

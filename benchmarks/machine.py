@@ -45,12 +45,16 @@ def memory() -> int:
 
 
 def load() -> str:
-    """Whether others were at work: a run keeps one core busy, or all of them for a moment."""
+    """Return whether others were at work: a run keeps one core busy, or all of them for a
+    moment.
+    """
     return f"load of the last quarter of an hour: {os.getloadavg()[2]:.1f}"
 
 
 def fsync_time(rounds: int = 200) -> float:
-    """The median of an append of one page and its fsync, beside the stores that are measured."""
+    """Return the median of an append of one page and its fsync, beside the stores that are
+    measured.
+    """
     path = HERE / ".fsync"
     seconds = []
     try:

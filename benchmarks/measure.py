@@ -44,7 +44,7 @@ def summary(seconds: Sequence[float]) -> Facts:
 
 
 async def settle(value: Any) -> Any:
-    """The value itself, or what it promises."""
+    """Return the value itself, or what it promises."""
     return await value if inspect.isawaitable(value) else value
 
 
@@ -54,7 +54,7 @@ def size(folder: Path) -> int:
 
 
 def peak_memory() -> int:
-    """The most bytes this process held so far."""
+    """Return the most bytes this process held so far."""
     status = Path("/proc/self/status")
     if status.exists():  # here ru_maxrss would begin with the peak of the process that started us
         found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())

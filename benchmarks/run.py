@@ -48,7 +48,7 @@ class Sizes:
         bulk: Messages in one transaction.
         long: Messages of the long session.
         writers: Messages of each of the writing processes.
-        disk: The lengths whose bytes on disk are told.
+        disk: The lengths whose bytes on disk are reported.
         starts: How often a command is started.
         forms: Turns of a loop that is recorded in the forms of several clients.
     """
@@ -102,12 +102,12 @@ class Run:
         return peers_python()
 
     def fresh(self) -> Path:
-        """An empty folder for one store, kept to the end of the run."""
+        """Return an empty folder for one store, kept to the end of the run."""
         return Path(tempfile.mkdtemp(dir=self.folder))
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """An empty folder for one measurement: some peers write gigabytes."""
+        """Yield an empty folder for one measurement: some peers write gigabytes."""
         folder = self.fresh()
         try:
             yield folder
@@ -115,13 +115,13 @@ class Run:
             shutil.rmtree(folder, ignore_errors=True)
 
     def filled(self, store: str, count: int) -> Path:
-        """The folder of a store that holds the first messages."""
+        """Return the folder of a store that holds the first messages."""
         folder = self.fresh()
         self.call("parts.bulk:fill", store=store, corpus=self.corpus, folder=folder, count=count)
         return folder
 
     def python(self, store: str) -> Path:
-        """The interpreter that has what the store needs."""
+        """Return the interpreter that has what the store needs."""
         ours = store in ("raw", "foldlog", "jsonl")
         return Path(sys.executable) if ours else self.peers_python
 
@@ -196,14 +196,14 @@ def last_line(text: str) -> str:
 
 
 def medians(rounds: Sequence[Facts], key: str) -> float:
-    """The median of a figure over the rounds."""
+    """Return the median of a figure over the rounds."""
     return float(statistics.median(facts[key] for facts in rounds))
 
 
 def peers_python() -> Path:
-    """The interpreter of the peers' environment, which is made if its requirements changed.
+    """Return the interpreter of the peers' environment, which is made if its requirements changed.
 
-    A requirement that cannot be installed is left out: its peer is then told as missing.
+    A requirement that cannot be installed is left out: its peer is then reported as missing.
     """
     python = PEERS_ENV / ("Scripts" if os.name == "nt" else "bin") / "python"
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()

@@ -4,7 +4,7 @@
 those of the Messages API, of Claude Code's transcripts and of foldlog's own events; all values are
 made up. In a shape
 
-* ``"<uuid>"``, ``"<number 900>"``, … is a value (or part of a text) that is drawn anew each time,
+* ``"<uuid>"``, ``"<number 900>"``, … is a value (or part of a text) that is drawn again each time,
   and ``"<kind>"`` another shape of that kind;
 * a key ``"<kind>"`` puts the keys of another shape in its place;
 * a key or an item that ends in ``?`` is there half of the time.
@@ -131,7 +131,7 @@ class Shapes:
         return self.draw(name)
 
     def part(self, placeholder: re.Match[str]) -> str:
-        """A placeholder within a text; what only looks like one (a tag) stays."""
+        """Return a placeholder within a text; what only looks like one (a tag) stays."""
         known = placeholder[1] in self.values
         return str(self.value(placeholder)) if known else placeholder[0]
 

@@ -73,7 +73,7 @@ class Report:
 
 
 def markdown(reports: Iterable[Report], facts: Sequence[str]) -> str:
-    """The whole text between the markers."""
+    """Return the whole text between the markers."""
     reports = list(reports)
     rows = [row for report in reports for row in report.rows]
     lines = [*facts, *(f"* {report.missing}" for report in reports if report.missing), ""]

@@ -58,13 +58,13 @@ VOCABULARY = """
 
 
 def modules() -> dict[str, str]:
-    """The modules to train on; the tables of character sets are not what agents read."""
+    """Return the modules to train on; the tables of character sets are not what agents read."""
     found = sources("train")
     return {path: text for path, text in found if not path.startswith("/repo/encodings/")}
 
 
 def docstrings(text: str) -> Iterator[str]:
-    """The English of a module."""
+    """Yield the English of a module."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             said = ast.get_docstring(node)
@@ -90,7 +90,7 @@ class Texts:
             yield make(int(min(LARGEST, max(60, size))))
 
     def lines(self, size: int) -> tuple[str, int, list[str]]:
-        """A file, the number of a line, and about ``size`` bytes of lines from there on."""
+        """Return a file, the number of a line, and about ``size`` bytes of lines from there on."""
         path, lines = self.pick.choice(self.sources)
         start = self.pick.randrange(len(lines))
         return path, start + 1, lines[start : start + 1 + size // 40]
@@ -118,7 +118,7 @@ class Texts:
         return "\n".join(told)
 
     def outputs(self, path: str, number: int, line: str) -> tuple[str, ...]:
-        """A line as tests, tracebacks, git and ls would print it."""
+        """Return a line as tests, tracebacks, git and ls would print it."""
         name = re.sub(r"\W+", "_", line.strip())[:30] or "empty"
         verdict = self.pick.choice(("PASSED", "PASSED", "FAILED"))
         return (

@@ -31,7 +31,7 @@ def write(path: Path, size: int) -> Path:
 
 
 def lines() -> Iterator[bytes]:
-    """A line hangs on the one before it, a result on the line of its call."""
+    """Yield a line hangs on the one before it, a result on the line of its call."""
     parent: str | None = None
     calls: dict[str, str] = {}
     for number, message in enumerate(single_blocks()):
@@ -60,7 +60,7 @@ def lines() -> Iterator[bytes]:
 
 
 def single_blocks() -> Iterator[Message]:
-    """The messages of the corpus, replies split as that program splits them."""
+    """Yield the messages of the corpus, replies split as that program splits them."""
     for number, message in enumerate(corpus.Writer(seed=7).messages()):
         if message["role"] == "user":
             yield message

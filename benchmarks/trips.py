@@ -78,7 +78,7 @@ def counted(make: Callable[[str], Trip]) -> tuple[int, int]:
 
 
 def talk(store: EventStore, name: str) -> Session:
-    """Record a session of some length: calls with results, one of which was cleared."""
+    """Record a session of some length: calls with results, one of them cleared."""
     session = Session(store, name)
     session.system("Be brief.")
     for number in range(EXCHANGES):

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.measure import Watch
 
 SHOWN = 8
-"""Functions of a profile that are told."""
+"""Functions of a profile that are printed."""
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def costliest(profiler: cProfile.Profile) -> list[str]:
-    """The functions that took most time themselves: share, calls, name."""
+    """Return the functions that took most time themselves: share, calls, name."""
     stats: dict[Any, Any] = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
     total = sum(own for _, _, own, _, _ in stats.values())
     ranked = sorted(stats.items(), key=lambda item: -item[1][2])[:SHOWN]

@@ -75,7 +75,7 @@ def json_line(value: Any) -> str:
 
 
 def print_json(values: Iterable[Any], *, live: bool = False) -> None:
-    """One JSON value a line, in UTF-8 wherever it goes."""
+    """Print one JSON value a line, in UTF-8 wherever it goes."""
     print_bytes((f"{json_line(value)}\n".encode() for value in values), live=live)
 
 

@@ -2,7 +2,7 @@
 
     python -m demo [FOLDER]
 
-FOLDER, ``demo-output`` without one, takes the store and the exported transcript; it is made anew.
+FOLDER, ``demo-output`` without one, takes the store and the exported transcript; it is made again.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _kill(command: str, told: str, environment: Mapping[str, str], where: Path) 
 
 
 def _relative(path: Path) -> str:
-    """A path as a person would type it."""
+    """Return a path as a person would type it."""
     path = path.resolve()
     return (path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path).as_posix()
 

@@ -35,7 +35,7 @@ COMMANDS = (
 
 
 def draw() -> str:
-    """The SVG of a terminal in which the commands were run."""
+    """Return the SVG of a terminal in which the commands were run."""
     console = Console(record=True, width=WIDTH, file=StringIO(), color_system="truecolor")
     with TemporaryDirectory() as folder:
         for place, command in enumerate(COMMANDS):
@@ -46,7 +46,7 @@ def draw() -> str:
 
 
 def terminal(command: str, folder: Path) -> str:
-    """What a command prints on a terminal, escape sequences included, then what it notes.
+    """Return what a command prints on a terminal, escape sequences included, then what it notes.
 
     Args:
         command: As a person types it; ``| head -n N`` shows the first N lines.

@@ -46,7 +46,7 @@ BLOCK_BYTES = 128 * 1024
 
 NESTING = 320
 """How deeply a body may be nested, itself counted: what can be recorded can be read, shown and
-written again with room to spare on Python's stack, whoever calls."""
+written again with room to spare on Python's stack, in any caller."""
 
 DIGEST_BYTES = 32
 """The length of a SHA-256 digest."""
@@ -94,7 +94,7 @@ def dumps(value: Json) -> bytes:
     """Encode JSON as compact UTF-8.
 
     orjson does it, but for lone surrogates and for integers beyond 64 bits, which it refuses: those
-    go to the standard library, and a leading blank marks the result for whoever reads it.
+    go to the standard library, and a leading blank marks the result for the reader.
 
     Raises:
         TypeError: ``value`` is not JSON.
@@ -119,7 +119,7 @@ def loads(encoded: bytes | str) -> Json:
 
 
 def has_long_number(encoded: bytes | str) -> bool:
-    """Whether an integer in a JSON text may need more than 64 bits: orjson makes it a float.
+    """Return whether an integer in a JSON text may need more than 64 bits: orjson makes it a float.
 
     To search for digits takes longer than to decode; to make all of them zeros does not.
     """
@@ -160,7 +160,7 @@ def seal(data: Mapping[str, Json], meta: Mapping[str, Json]) -> Sealed:
 
 
 def is_deep(value: Json, levels: int = NESTING) -> bool:
-    """Whether a value is nested more deeply than so many levels."""
+    """Return whether a value is nested more deeply than so many levels."""
     level = [value]
     for _ in range(levels + 1):
         nests = [item for item in level if type(item) in _NESTS]
@@ -217,19 +217,19 @@ def unsealed(sealed: Sealed) -> tuple[dict[str, Json], dict[str, Json]]:
 
 
 def payloads_in(skeleton: bytes, references: bytes) -> list[bytes]:
-    """The digests of the payloads of one skeleton, in the order of their places."""
+    """Return the digests of the payloads of one skeleton, in the order of their places."""
     holes: list[Hole] = []
     unseal(skeleton, references, holes)
     return [name for _, _, name in holes]
 
 
 def encode_text(text: str) -> bytes:
-    """The bytes of a payload: UTF-8, with lone surrogates passed through."""
+    """Return the bytes of a payload: UTF-8, with lone surrogates passed through."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def decode_text(content: bytes) -> str:
-    """The text of a payload."""
+    """Return the text of a payload."""
     return content.decode("utf-8", "surrogatepass")
 
 
@@ -285,7 +285,7 @@ class Compressor(threading.local):
         )
 
     def text(self, stored: Stored, length: int = MOST_BYTES) -> str:
-        """The text of a payload's column."""
+        """Return the text of a payload's column."""
         content = self.unpack(stored, length)
         return content if isinstance(content, str) else decode_text(content)
 
@@ -306,7 +306,7 @@ class Compressor(threading.local):
 def _replace(
     value: Json, numbers: dict[bytes, int], payloads: dict[bytes, bytes], level: int = 1
 ) -> Json:
-    """The value with references for its payloads; itself where there are none."""
+    """Return the value with references for its payloads; itself where there are none."""
     kind = type(value)
     if kind is str:
         return value if len(value) * 4 < PAYLOAD_BYTES else _refer(value, numbers, payloads)
@@ -391,7 +391,7 @@ def _check(value: Json) -> None:
 
 
 def _refuse_what_is_not_finite(value: Json) -> None:
-    """The same for a value that orjson encoded: there, only floats can be wrong."""
+    """Refuse floats that JSON lacks in a value that orjson encoded."""
     waiting: list[Any] = [[value]]
     while waiting:
         nested = waiting.pop()

@@ -27,13 +27,15 @@ FILE = Path(__file__).with_name("foldlog-1.zdict")
 
 @cache
 def dictionary() -> zstandard.ZstdCompressionDict:
-    """The dictionary, read once per process, when the first frame is met."""
+    """Return the dictionary, read once per process, when the first frame is met."""
     return zstandard.ZstdCompressionDict(FILE.read_bytes())
 
 
 @cache
 def compression_dictionary() -> zstandard.ZstdCompressionDict:
-    """The same, digested for ``LEVEL``: that takes a millisecond, which readers need not spend."""
+    """Return the same, digested for ``LEVEL``: that takes a millisecond, which readers need not
+    spend.
+    """
     digested = dictionary()
     digested.precompute_compress(level=LEVEL)
     return digested

@@ -204,7 +204,7 @@ _open_here: weakref.WeakSet[_Lock] = weakref.WeakSet()
 
 @cache
 def _let_children_go() -> None:
-    """A child that ``fork`` makes shares its parent's locks: it lets go, so they end with it."""
+    """Let go in a child of ``fork``: it shares locks that must end with its parent."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_close_all)
 
@@ -215,7 +215,9 @@ def _close_all() -> None:
 
 
 def _holder_in(content: bytes) -> Holder | None:
-    """Who the file says holds it; None where it does not say, as when it has just been made."""
+    """Return who the file says holds it; None where it does not say, as when it has just been
+    made.
+    """
     try:
         return Holder(**codec.loads(content.partition(b"\n")[0]))
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""This installation of foldlog: what it recorded, told from what others wrote into a store.
+"""This installation of foldlog: what it recorded, as opposed to what others wrote into a store.
 
 A store may come from anybody, and some events have power: a grant lets a tool run, a policy runs
 hooks, a folder may be read. Such an event is sealed: its ``meta`` names the installation and holds

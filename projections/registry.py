@@ -22,8 +22,8 @@ class Registry(Mapping[str, T], Generic[T]):
     Args:
         kind: What the things are, for errors: ``rule``.
         group: The group of entry points in which packages add theirs: ``foldlog.rules``.
-        read: Makes a thing of what a package or a program gives under a name; raises ``TypeError``
-            or ``ValueError`` where it is none.
+        read: Makes a thing of what a package or a program gives under a name; raises
+            ``TypeError`` or ``ValueError`` where it is not one.
     """
 
     def __init__(self, kind: str, group: str, read: Callable[[str, Any], T]) -> None:

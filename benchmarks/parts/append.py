@@ -57,7 +57,7 @@ async def turns(
 
 
 def release(package: str) -> str:
-    """The version of a distribution; nothing for a checkout that is run in place."""
+    """Return the version of a distribution; nothing for a checkout that is run in place."""
     try:
         return version(package) if package else ""
     except PackageNotFoundError:
@@ -71,7 +71,7 @@ async def timed(step: Callable[..., Any], *arguments: Any) -> float:
 
 
 async def read_back(tested: Store, twin: Store, units: int) -> Facts:
-    """The time to load everything again, after a look whether it is all there."""
+    """Return the time to load everything again, after a look whether it is all there."""
     found = len(await settle(tested.load()))
     if found != units:
         raise AssertionError(f"appended {units}, found {found}")
@@ -109,7 +109,7 @@ def alone(store: str, corpus: Path, folder: Path, count: int) -> Facts:
 
 
 def ratios(run: Run, store: str, synchronous: str = "FULL", rounds: int | None = None) -> Facts:
-    """What one store is to raw sqlite3: medians of the calmest rounds."""
+    """Return what one store is to raw sqlite3: medians of the calmest rounds."""
     count = LENGTHS.get(store, 1_000)
     found = run.calmest(
         f"append {synchronous}",
@@ -211,7 +211,7 @@ def own_rows(ours: Facts, normal: Facts, synced: float | None) -> list[Row]:
 
 
 def long_session(run: Run) -> Row:
-    """Whether appends slow down as a session grows: a long one and a new one, in turns."""
+    """Return whether appends slow down as a session grows: a long one and a new one, in turns."""
     count = run.sizes.long // 10
     with run.scratch() as folder:
         place = {"corpus": run.corpus, "folder": folder}

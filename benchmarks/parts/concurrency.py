@@ -19,7 +19,7 @@ WRITERS = 4
 
 
 def writer(store: str, corpus: Path, folder: Path, count: int, number: int) -> Facts:
-    """One of the writers: says that it is ready, waits for the word, appends."""
+    """Return one of the writers: says that it is ready, waits for the word, appends."""
     tested = find(store)(folder, session=f"writer-{number}")
     messages = sessions.read(corpus, count, skip=number * count)
     natives = [tested.native(message) for message in messages]
@@ -34,7 +34,7 @@ def writer(store: str, corpus: Path, folder: Path, count: int, number: int) -> F
 
 
 def together(run: Run, store: str) -> Facts:
-    """How long all writers took, and the longest that one of them waited."""
+    """Return how long all writers took, and the longest that one of them waited."""
     count = run.sizes.writers
     with run.scratch() as folder:
         place = {"store": store, "corpus": run.corpus, "folder": folder}

@@ -29,7 +29,9 @@ def plain(count: int) -> Iterator[EventDraft]:
 
 
 def edited(count: int) -> Iterator[EventDraft]:
-    """A summary of all that came before each 5,000 events, and batches of clears in between."""
+    """Yield a summary of all that came before each 5,000 events, and batches of clears in
+    between.
+    """
     version = 0
     while version < count:
         begin = version
@@ -51,7 +53,7 @@ def edited(count: int) -> Iterator[EventDraft]:
 
 
 def rewound(count: int) -> Iterator[EventDraft]:
-    """Every so often the head goes back by half of what was just said."""
+    """Yield every so often the head goes back by half of what was just said."""
     stretch, version = max(4, count // REWINDS), 0
     while version < count:
         for _ in range(stretch - 1):

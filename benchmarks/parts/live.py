@@ -28,9 +28,9 @@ MODES = {"observed": True, "managed": False}
 
 
 def turns(folder: Path, observe: bool) -> Facts:
-    """The median of calls, bare and recorded in turn, with the same list of messages.
+    """Return the median of calls, bare and recorded in turn, with the same list of messages.
 
-    The first call reads what the log holds; it is told apart.
+    The first call reads what the log holds; it is reported separately.
     """
     from foldlog import Session, render
 
@@ -52,14 +52,14 @@ def turns(folder: Path, observe: bool) -> Facts:
 
 
 def ask(client: Any, messages: list[Any]) -> tuple[float, list[Any]]:
-    """One call: its seconds, and the content of the reply."""
+    """Return one call: its seconds, and the content of the reply."""
     with Watch() as took:
         reply = client.messages.create(model=MODEL, max_tokens=100, messages=messages)
     return took.seconds, reply.to_dict()["content"]
 
 
 def client(url: str, *middleware: Any) -> Any:
-    """The real SDK, reading no proxies and no certificates."""
+    """Return the real SDK, reading no proxies and no certificates."""
     import httpx2
     from anthropic import Anthropic
 
@@ -69,7 +69,7 @@ def client(url: str, *middleware: Any) -> Any:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """A server on the loopback that has read nothing of what it answers."""
+    """Yield a server on the loopback that has read nothing of what it answers."""
     http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

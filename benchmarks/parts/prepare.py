@@ -22,7 +22,7 @@ ROOMY = 1_000_000_000
 
 
 def exchanges(count: int) -> Iterator[EventDraft]:
-    """A request, and exchanges with results of a few lines."""
+    """Yield a request, and exchanges with results of a few lines."""
     yield EventDraft("message.user", {"content": "Fix the failing tests."})
     for n in range(count // 2):
         yield from exchange(f"t{n}")
@@ -42,7 +42,7 @@ def build(folder: Path, count: int) -> Facts:
 
 
 def idle(folder: Path) -> Facts:
-    """The median of calls where nothing is decided: count, ask each rule, record nothing."""
+    """Return the median of calls where nothing is decided: count, ask each rule, record nothing."""
     from statistics import median
 
     from foldlog import Session
@@ -61,7 +61,7 @@ def idle(folder: Path) -> Facts:
 
 
 def deciding(folder: Path, tokens: int) -> Facts:
-    """One call that must make the view smaller."""
+    """Return one call that must make the view smaller."""
     from foldlog import Session
 
     with EventStore(folder / "foldlog.db") as store:

@@ -78,7 +78,9 @@ def run(run: Run) -> Report:
 
 
 def measure(folder: Path) -> Facts:
-    """The same conversation to the same server, turn by turn, direct and through the proxy."""
+    """Return the same conversation to the same server, turn by turn, direct and through the
+    proxy.
+    """
     with upstream() as url, proxy(folder, url) as recorded:
         direct, through = Client(url), Client(recorded)
         times: list[tuple[float, float, float]] = []
@@ -129,7 +131,7 @@ def conversation() -> Iterator[bytes]:
 
 
 def reply(body: bytes) -> bytes:
-    """A streamed reply: the next call of the conversation."""
+    """Return a streamed reply: the next call of the conversation."""
     turn = (len(json.loads(body)["messages"]) - 1) // 2
     message = {
         "id": f"msg_{turn}",
@@ -155,7 +157,7 @@ def reply(body: bytes) -> bytes:
 
 @contextmanager
 def upstream() -> Iterator[str]:
-    """A server that answers at once."""
+    """Yield a server that answers at once."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve(client: socket.socket) -> None:
@@ -178,7 +180,7 @@ def upstream() -> Iterator[str]:
 
 @contextmanager
 def proxy(folder: Path, url: str) -> Iterator[str]:
-    """The command, recording into a new store."""
+    """Yield the command, recording into a new store."""
     words = [sys.executable, "-m", "foldlog", "--db", str(folder) + "/s.db", "proxy", "--port", "0"]
     process = subprocess.Popen(
         [*words, "--upstream", url],
@@ -222,7 +224,7 @@ class Client:
 
 
 def _read(stream: Any) -> bytes:
-    """The body of a request; nothing where there is none any more."""
+    """Return the body of a request; nothing where there is none any more."""
     return _read_rest(stream) if stream.readline() else b""
 
 

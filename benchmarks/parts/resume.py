@@ -24,7 +24,9 @@ TAIL_SEED = 11
 
 
 def compacted(count: int) -> list[EventDraft]:
-    """A session of ``count`` events: its history is one summary, its end is always the same."""
+    """Return a session of ``count`` events: its history is one summary, its end is always the
+    same.
+    """
     from benchmarks.stores.foldlog import draft
 
     tail = [draft(message) for message in turns(SHOWN)]
@@ -40,7 +42,9 @@ def compacted(count: int) -> list[EventDraft]:
 
 
 def turns(count: int) -> Iterator[sessions.Message]:
-    """The first messages, as many as make this number of turns: the API takes results together."""
+    """Yield the first messages, as many as make this number of turns: the API takes results
+    together.
+    """
     role = ""
     for message in sessions.Writer(TAIL_SEED).messages():
         count -= message["role"] != role
@@ -64,7 +68,7 @@ def build(folder: Path, count: int) -> Facts:
 
 
 def open_view(folder: Path) -> Facts:
-    """From nothing to the request that a model would get."""
+    """Return from nothing to the request that a model would get."""
     from foldlog import Session, render
 
     with Watch() as took, EventStore(folder / "foldlog.db") as store:
@@ -73,7 +77,7 @@ def open_view(folder: Path) -> Facts:
 
 
 def load_all(store: str, folder: Path) -> Facts:
-    """What a store without views does: the whole session, each time."""
+    """Return what a store without views does: the whole session, each time."""
     kind = find(store)
     with Watch() as took:
         messages = kind(folder).load()

@@ -29,7 +29,7 @@ INSTANT = 0.3
 
 
 def build(folder: Path) -> Facts:
-    """A store of many sessions."""
+    """Return a store of many sessions."""
     messages = corpus.session(SESSIONS * MESSAGES)
     with EventStore(folder / "foldlog.db", synchronous="NORMAL") as store:
         for number in range(SESSIONS):
@@ -39,7 +39,7 @@ def build(folder: Path) -> Facts:
 
 
 def command() -> list[str]:
-    """The installed command, or what it would run."""
+    """Return the installed command, or what it would run."""
     script = Path(sys.executable).with_name("foldlog")
     run = "from foldlog.cli.main import main; main()"
     return [str(script)] if script.exists() else [sys.executable, "-c", run]

@@ -49,7 +49,7 @@ class Store(Protocol):
         """Returns when the store says that the message is kept."""
 
     def load(self) -> Any:
-        """The whole session as a list, as long as what was appended."""
+        """Return the whole session as a list, as long as what was appended."""
 
     def close(self) -> Any: ...
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draft(message: Message) -> EventDraft:
-    """A tool result is an event of its own type, any other message keeps its blocks."""
+    """Return a tool result is an event of its own type, any other message keeps its blocks."""
     first = message["content"][0]
     if first["type"] == "tool_result":
         return EventDraft(

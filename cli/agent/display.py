@@ -40,7 +40,7 @@ class Display:
     # -- a reply as it streams in --------------------------------------------------------------
 
     def streamed(self, event: Any) -> None:
-        """One event of the SDK's stream."""
+        """Show one event of the SDK's stream."""
         if event.type == "text":
             self._part("text", event.text)
         elif event.type == "thinking":

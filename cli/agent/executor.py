@@ -228,6 +228,6 @@ def folder_of(session: Session) -> str:
 
 
 def named_folder(session: Session) -> str | None:
-    """Return the folder that the log names, whoever recorded it."""
+    """Return the folder that the log names, no matter who recorded it."""
     store = session.store
     return store.session(session.id).cwd if store.exists(session.id) else None

@@ -65,7 +65,7 @@ class HookEvent:
     subject: Subject = None
 
     def to_json(self) -> dict[str, Any]:
-        """As a command reads it."""
+        """Return it as a command reads it."""
         told = {"phase": self.phase, "session": self.session, "cwd": str(self.cwd)}
         more = {} if self.result is None else {"result": self.result}
         return {**told, "call": dict(self.call), **more}
@@ -232,7 +232,7 @@ def table(value: Any, where: str, keys: Iterable[str]) -> Mapping[str, Any]:
     """Return a table that has no other keys.
 
     Raises:
-        SettingsError: It has, or it is none.
+        SettingsError: It has, or it is not valid.
     """
     if not isinstance(value, Mapping):
         raise SettingsError(f"{where}: {value!r} is not a table.")

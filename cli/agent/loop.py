@@ -72,7 +72,7 @@ class Agent:
         self._told = self.session.version
 
     def say(self, prompt: str) -> None:
-        """One turn: what a person says, until the model has nothing more to do."""
+        """Run one turn: what a person says, until the model has nothing more to do."""
         self.take_up()
         self.session.user(sendable(prompt))
         self.go_on()

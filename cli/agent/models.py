@@ -67,7 +67,7 @@ class Model(Protocol):
 
     Attributes:
         name: What requests name.
-        window: The most tokens that it reads, where it is told; None where not.
+        window: The most tokens that it reads, where known; None where not.
     """
 
     @property

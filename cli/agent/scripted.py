@@ -13,7 +13,7 @@
     errors = ["overloaded", "break"]   # what the first attempts get; then comes the reply
     text = "All is well."
 
-    [[summary]]                        # what a model summarizer is told, one after the other
+    [[summary]]                        # what a model summarizer answers, one after the other
     text = "…"
 
 A call may hold the ``replies`` of the subagent that it starts, and a reply its ``content`` as wire

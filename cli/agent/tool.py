@@ -45,7 +45,7 @@ class Context:
         cwd: The folder that it works in; symbolic links are resolved.
         call: The id of the call that runs.
         seen: What each file held when it was read or written last, by its path: a fingerprint.
-        hidden: Whether a file may not be read, whoever asks (it was denied).
+        hidden: Whether a file may not be read by anybody (it was denied).
     """
 
     session: Session

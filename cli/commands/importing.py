@@ -84,7 +84,7 @@ Names = Mapping[Path, str | None]
 
 @contextmanager
 def _named(paths: Sequence[Path]) -> Iterator[Names]:
-    """What to import; a problem with it is reported before a store is made."""
+    """Yield what to import; a problem with it is reported before a store is made."""
     named = list(paths) or [path for _, path in formats.default_locations()]
     if not named:
         raise SourceError("no known program keeps sessions here. Name a file or a folder.")
@@ -98,12 +98,12 @@ def _named(paths: Sequence[Path]) -> Iterator[Names]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is stdin or a pipe: it can be read once."""
+    """Return whether it is stdin or a pipe: it can be read once."""
     return path == STDIN or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
 def _spooled(folder: Path, stream: Path) -> Path:
-    """What comes in on a stream, as a file with the name of its session."""
+    """Return what comes in on a stream, as a file with the name of its session."""
     content = sys.stdin.buffer.read() if stream == STDIN else stream.read_bytes()
     found = _SESSION_ID.search(content)
     name = found[1].decode() if found else "stdin"

@@ -19,7 +19,7 @@ def mcp_command(where: str | None, session: str, everything: bool, text_only: bo
     """Serve recall to an MCP client, over stdin and stdout.
 
     The client's model gets a tool that searches SESSION, shows what a handle in its view names, and
-    pages through it. SESSION is `last` unless told; which one that is, is settled at the start.
+    pages through it. SESSION is `last` by default, resolved once at the start.
     Nothing is recorded. Needs `pip install "foldlog[mcp]"`; docs/recall.md tells how to add it to a
     client.
     """

@@ -17,7 +17,7 @@ from foldlog.cli.stores import creating
 UPSTREAM = "https://api.anthropic.com"
 
 PORT = 4141
-"""Where it listens unless told: nothing else is known to."""
+"""Where it listens by default: nothing else is known to."""
 
 TAKEN = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES)
 """Why a port cannot be listened on."""

@@ -67,7 +67,7 @@ def sessions_command(
 
     "also" names the other sessions that hold the same conversation.
 
-    One that is damaged is listed as far as it can be read, and its problem told; then the exit
+    One that is damaged is listed as far as it can be read, and its problem reported; then the exit
     code is 1.
     """
     with reading(where) as store:

@@ -6,7 +6,7 @@ see docs/formats.md.
 protocols      what an importer and an exporter offer    jsonl_source  bytes → records
 registry       which formats there are                   session_log   one session on its way
 source_files   the files at a path, and how each begins                into the store
-import_run     many sources into one store               report        what became of a file
+import_run     many sources into one store               report        the outcome of a file
 watching       sources that change                       testing       tests for every importer
 """
 
@@ -86,7 +86,7 @@ def find(files: SourceFiles, format: str = AUTO) -> Iterator[tuple[str, Source]]
                 taken.add(source.path)
                 yield name, source
     if format != AUTO and not taken and not files.root.is_dir():
-        yield format, Source(files.root, files.name)  # whoever names the format knows
+        yield format, Source(files.root, files.name)  # a person who names the format knows
 
 
 def import_path(

@@ -234,7 +234,7 @@ class SessionCopy:
     def report(
         self, source: Source, format: str, unplaced: list[LineNote], *, pending: bool
     ) -> ImportReport:
-        """Return what became of the session; with the lines of the file that are no events."""
+        """Return the outcome of the session; with the lines of the file that are no events."""
         return ImportReport(
             file=source.file,
             format=format,

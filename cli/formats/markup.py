@@ -116,7 +116,7 @@ def _spans(line: str) -> Iterator[str]:
             (run for run in _TICKS.finditer(line, opening.end()) if run[0] == opening[0]), None
         )
         if closing is None:
-            raise _Uncertain  # the span goes on in another line, or is none
+            raise _Uncertain  # the span continues on another line, or is not a span
         span = line[opening.start() : closing.end()]
         if "<" in span and "|" in line:
             raise _Uncertain  # a cell of a table ends a span

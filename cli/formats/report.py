@@ -21,7 +21,7 @@ class LineNote:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What became of one file.
+    """The outcome of one file.
 
     Attributes:
         file: Its path, as text.

@@ -88,7 +88,7 @@ class SessionLog:
     ) -> int | None:
         """Return the index of the first record with which a source leaves what is recorded.
 
-        A source may go on where the log ends, be an older copy of it, or be written anew with the
+        A source may go on where the log ends, be an older copy of it, or be rewritten with the
         same end. One that holds something new and lacks the end of the log is another ending.
 
         Args:

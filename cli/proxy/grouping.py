@@ -1,6 +1,6 @@
 """Which session a request belongs to.
 
-    told      the proxy was started for one session, or the client names it: ``x-foldlog-session``
+    named     the proxy was started for one session, or the client names it: ``x-foldlog-session``
     harness   Claude Code says which session of its own it is in, and which subagent speaks
     else      the conversation itself: the session whose messages this list goes on from
 

@@ -24,7 +24,7 @@ async def serve(proxy: Proxy, host: str, port: int, ready: Callable[[str], None]
     """Serve until SIGINT or SIGTERM.
 
     Args:
-        ready: Told the address, when requests are taken.
+        ready: Called with the address, when requests are taken.
 
     Returns:
         The signal that came.

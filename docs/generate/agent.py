@@ -34,13 +34,13 @@ COMMANDS = (
 
 
 def slash_commands() -> None:
-    """What can be said to the agent itself."""
+    """Print what can be said to the agent itself."""
     slash = import_module("foldlog.cli.agent.slash")
     table(("", ""), *((f"`{usage}`", meaning) for usage, meaning in slash.HELP.items()))
 
 
 def script_format() -> None:
-    """The format of a script, in the words of the module that plays it."""
+    """Print the format of a script, in the words of the module that plays it."""
     module = import_module("foldlog.cli.agent.scripted")
     shown = re.search(r"^    model = .*?(?=^\S)", module.__doc__ or "", re.MULTILINE | re.DOTALL)
     assert shown is not None
@@ -48,7 +48,7 @@ def script_format() -> None:
 
 
 def scripted_session() -> None:
-    """A session that is played from a script, as it is printed."""
+    """Print a session that is played from a script, as it is printed."""
     fence(SCRIPT, "toml")
     with TemporaryDirectory() as folder:
         Path(folder, "words.toml").write_text(SCRIPT, encoding="utf-8")

@@ -44,7 +44,7 @@ to see what it answers."""
 
 
 def commands() -> None:
-    """Every command: its help, and the keys of its JSON as it really answers."""
+    """Print every command: its help, and the keys of its JSON as it really answers."""
     for title, names in main.SECTIONS.items():
         print(f"\n## {title}")
         for name in names:
@@ -59,7 +59,7 @@ def commands() -> None:
 
 
 def _answers(name: str, arguments: str) -> list[dict[str, Any]]:
-    """What a command answers on a store that holds a bit of everything."""
+    """Return what a command answers on a store that holds a bit of everything."""
     with TemporaryDirectory() as folder:
         where, file = str(Path(folder, "sessions.db")), Path(folder, "torn.jsonl")
         file.write_text(TORN, encoding="utf-8")
@@ -82,7 +82,7 @@ FOUND: dict[str, Callable[[EventStore], object]] = {
 
 
 def _keys(answers: list[dict[str, Any]]) -> str:
-    """The keys of answers, and what each holds."""
+    """Return the keys of answers, and what each holds."""
     keys = dict.fromkeys(key for answer in answers for key in answer)
     return ", ".join(
         f"`{key}` {_shape([answer[key] for answer in answers if key in answer])}" for key in keys
@@ -98,7 +98,7 @@ TORN = """\
 
 
 def _shape(values: list[Any]) -> str:
-    """What values are, in a word; what the objects in a list hold."""
+    """Return what values are, in a word; what the objects in a list hold."""
     names: list[str] = []
     for value in [value for value in values if value != []] or values:
         if _is_table(value):
@@ -109,7 +109,7 @@ def _shape(values: list[Any]) -> str:
 
 
 def _is_table(value: Any) -> bool:
-    """Whether a value is a list of objects with the same few keys."""
+    """Return whether a value is a list of objects with the same few keys."""
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         return False
     return len({tuple(entry) for entry in value}) == 1 and len(value[0]) < 6
@@ -127,7 +127,7 @@ KINDS = {
 
 
 def invoke(*arguments: str) -> str:
-    """What the command line prints on stdout."""
+    """Return what the command line prints on stdout."""
     result = CliRunner().invoke(
         main.foldlog, arguments, prog_name="foldlog", terminal_width=80, max_content_width=80
     )

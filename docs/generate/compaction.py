@@ -13,7 +13,7 @@ from foldlog.projections.compaction.rules import RULES
 
 
 def rule_kinds() -> None:
-    """Each kind of rule, what it does and its parameters; those without a default stand first."""
+    """Print each kind of rule, what it does and its parameters, required ones first."""
     rows = [
         (f"`{kind}`", summary(rule), ", ".join(map(_parameter, _ordered(fields(rule)))))
         for kind, rule in RULES.items()
@@ -22,7 +22,7 @@ def rule_kinds() -> None:
 
 
 def presets() -> None:
-    """Each preset: what it does, its rules in their order, where it deviates."""
+    """Print each preset: what it does, its rules in their order, where it deviates."""
     for name in names():
         found = policy(name)
         print(f"\n### `{name}`\n\n{found.settings.description.strip()}")
@@ -34,12 +34,12 @@ def presets() -> None:
 
 
 def settings() -> None:
-    """What a policy says beside its rules."""
+    """Print what a policy says beside its rules."""
     print("\n" + ", ".join(map(_parameter, fields(Settings))))
 
 
 def preset(name: str) -> None:
-    """The TOML of a preset."""
+    """Print the TOML of a preset."""
     fence(written(name), "toml")
 
 

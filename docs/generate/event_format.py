@@ -14,7 +14,7 @@ from foldlog.projections.render.repairs import RULES
 
 
 def file() -> None:
-    """What marks a file as a store, and the tables and triggers of a new one."""
+    """Print what marks a file as a store, and the tables and triggers of a new one."""
     with EventStore(":memory:") as store:
         application, version = (
             store.db.execute(f"PRAGMA {name}").fetchone()[0]
@@ -37,12 +37,12 @@ def file() -> None:
 
 
 def sql_functions() -> None:
-    """The SQL functions, as their module lists them."""
+    """Print the SQL functions, as their module lists them."""
     print("\n" + "\n".join(re.findall(r"^\* .*;?$", query.__doc__ or "", re.MULTILINE)))
 
 
 def limits() -> None:
-    """The numbers that decide how a body is stored."""
+    """Print the numbers that decide how a body is stored."""
     table(
         ("", ""),
         ("a string becomes a payload from", f"{codec.PAYLOAD_BYTES} bytes on"),
@@ -54,11 +54,11 @@ def limits() -> None:
 
 
 def canonical_form() -> None:
-    """The canonical form of a request, in the words of the module that makes it."""
+    """Print the canonical form of a request, in the words of the module that makes it."""
     module = import_module("foldlog.projections.render.digest")
     print("\n" + (module.__doc__ or "").partition("\n\n")[2].strip())
 
 
 def repairs() -> None:
-    """Every repair, and what it does."""
+    """Print every repair, and what it does."""
     table(("rule", "what it does"), *((f"`{name}`", text) for name, text in RULES.items()))

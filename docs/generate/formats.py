@@ -52,7 +52,7 @@ def importer_answers() -> None:
 
 
 def format_protocols() -> None:
-    """The functions of importers and exporters and what the protocols say of each."""
+    """Print the functions of importers and exporters and what the protocols say of each."""
     exporters = formats.Exporter, formats.FolderExporter
     for protocol in (formats.Importer, *exporters, NarrativeExporter, SessionsExporter):
         print(f"\n### `{protocol.__name__}`\n\n{summary(protocol)}")

@@ -47,7 +47,9 @@ class Place:
 
 
 def printed(command: str, folder: str) -> str:
-    """What a command prints in a folder whose store is ``sessions.db``, what it notes included."""
+    """Return what a command prints in a folder whose store is ``sessions.db``, what it notes
+    included.
+    """
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC")},
         "FOLDLOG_DB": str(Path(folder, "sessions.db")),

@@ -10,7 +10,7 @@ from foldlog import FoldlogError
 
 
 def reference(*modules: str) -> None:
-    """The public names of modules, each told where it comes first: signatures and what they do."""
+    """Print the public names of modules, each once: signatures and what they do."""
     told: set[str] = {error.__name__ for error in _errors()}
     for module in modules:
         names = [name for name in import_module(module).__all__ if name not in told]
@@ -22,7 +22,7 @@ def reference(*modules: str) -> None:
 
 
 def errors() -> None:
-    """Every error, what it is a kind of, and when it is raised."""
+    """Print every error, what it is a kind of, and when it is raised."""
     rows = [
         (f"`{error.__name__}`", f"`{error.__bases__[0].__name__}`", summary(error))
         for error in _errors()

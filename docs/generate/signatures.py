@@ -12,7 +12,7 @@ WIDTH = 96
 
 
 def summary(thing: object) -> str:
-    """The first paragraph of a docstring, on one line."""
+    """Return the first paragraph of a docstring, on one line."""
     return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
 
 
@@ -24,7 +24,7 @@ class _Bare(str):
 
 
 def signature(name: str, thing: Any, indent: int = 0) -> str:
-    """A signature as it stands in a file: on one line, or one parameter a line."""
+    """Return a signature as it stands in a file: on one line, or one parameter a line."""
     parameters, marked = [], False
     found = inspect.signature(thing)
     for parameter in found.parameters.values():
@@ -43,7 +43,7 @@ def signature(name: str, thing: Any, indent: int = 0) -> str:
 
 
 def _told(parameter: inspect.Parameter) -> str:
-    """A parameter as it stands in a file; a default that is no plain value is left open."""
+    """Return a parameter as it stands in a file; a default that is no plain value is left open."""
     default = parameter.default
     if default is not parameter.empty and not isinstance(default, PLAIN):
         parameter = parameter.replace(default=...)
@@ -56,7 +56,7 @@ PLAIN = (str, int, float, tuple, type(None))
 
 
 def described(name: str, thing: Any) -> list[str]:
-    """A public name and what it is, as comments and signatures."""
+    """Return a public name and what it is, as comments and signatures."""
     if get_args(thing):
         return [f"{name} = {' | '.join(kind.__name__ for kind in get_args(thing))}"]
     if isinstance(thing, PLAIN):
@@ -82,7 +82,7 @@ def _comment(thing: object, indent: int) -> list[str]:
 
 
 def member_of(name: str, member: Any) -> list[str]:
-    """A method or property of a class."""
+    """Return a method or property of a class."""
     if isinstance(member, property | cached_property):
         getter = member.fget if isinstance(member, property) else member.func
         assert getter is not None

@@ -15,7 +15,7 @@ from foldlog.cli.formats import import_path
 
 
 def queries() -> Callable[[str], None]:
-    """A function that prints a query and what ``foldlog sql`` answers."""
+    """Return a function that prints a query and what ``foldlog sql`` answers."""
     folder = TemporaryDirectory()
     where = Path(folder.name, "sessions.db")
     with EventStore(where) as store:

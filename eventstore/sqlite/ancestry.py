@@ -39,7 +39,7 @@ class Ancestry:
         self._known: dict[str, tuple[Segment, ...]] = {}
 
     def of(self, session: str) -> tuple[Segment, ...]:
-        """The segments that make up a session, the oldest first."""
+        """Return the segments that make up a session, the oldest first."""
         known = self._known.get(session)
         if known is None:
             known, exists = self._find(session)
@@ -50,7 +50,7 @@ class Ancestry:
         return known
 
     def clip(self, session: str, first: int, last: int) -> Iterator[Segment]:
-        """The parts of the segments that hold the versions from ``first`` to ``last``."""
+        """Yield the parts of the segments that hold the versions from ``first`` to ``last``."""
         for name, start, end in self.of(session):
             if start <= last and first <= end:
                 yield Segment(name, max(first, start), min(last, end))
@@ -69,10 +69,10 @@ class Ancestry:
         return tuple(reversed(found)), exists
 
     def _origin(self, session: str) -> tuple[int | None, str | None]:
-        """A session's first own version, if it is there, and the parent it shares more with.
+        """Return a session's first own version, if it is there, and the parent it shares more with.
 
-        A damaged first event names no parent: then what should stand before it is missing, and who
-        reads or verifies the session is told so.
+        A damaged first event names no parent: then what should stand before it is missing, and
+        readers and `verify` of the session report that.
         """
         rows = self._connection.rows(
             "SELECT version, data FROM events WHERE session = ? ORDER BY version LIMIT 1",

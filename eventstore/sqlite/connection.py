@@ -136,12 +136,12 @@ class Connection:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection for a read, with errors translated."""
+        """Yield the connection for a read, with errors translated."""
         with self.lock, translated(self.path):
             yield self.db
 
     def reader(self) -> sqlite3.Connection:
-        """A second connection that only reads; for a store in memory, a copy of it."""
+        """Return a second connection that only reads; for a store in memory, a copy of it."""
         if self.path == MEMORY:
             copy = _open(MEMORY)
             with self.lock:
@@ -153,7 +153,7 @@ class Connection:
             return reader
 
     def backup(self, target: Path) -> None:
-        """A consistent copy at a new path, while others write."""
+        """Write a consistent copy to a new path, while others write."""
         reader = self.reader()
         try:
             with translated(str(target)):
@@ -162,7 +162,7 @@ class Connection:
             reader.close()
 
     def rows(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         with self.reading() as db:
             try:
                 return db.execute(sql, arguments).fetchall()
@@ -180,7 +180,7 @@ class Connection:
             return rows
 
     def _rows_with_broken_text(self, sql: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The rows, with bytes where text is no UTF-8: who reads them says which it is."""
+        """Return the rows, with bytes where text is no UTF-8: who reads them says which it is."""
         self.db.text_factory = _text_or_bytes
         try:
             return self.db.execute(sql, arguments).fetchall()
@@ -231,7 +231,7 @@ class Connection:
 
 
 def _file_at(path: str) -> tuple[int, int] | None:
-    """Which file is at a path; None where there is none."""
+    """Return which file is at a path; None where there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -335,7 +335,7 @@ def _open(uri: str) -> sqlite3.Connection:
 
 
 def _identity(db: sqlite3.Connection, path: str) -> int:
-    """The schema version of an open store, 0 for a new one."""
+    """Return the schema version of an open store, 0 for a new one."""
     application, version, tables = db.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
         " FROM pragma_application_id, pragma_user_version"

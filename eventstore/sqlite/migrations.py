@@ -63,7 +63,7 @@ def source_times(db: sqlite3.Connection) -> Iterator[tuple[str, int]]:
 
 @migrations()
 def m1_log(db: Database) -> None:
-    """The log, its payloads, and the projections that lists and resumes are served from."""
+    """Make the log, its payloads, and the projections that lists and resumes are served from."""
     for statement in schema.statements(schema.TABLES) + schema.statements(schema.TRIGGERS):
         db.execute(statement)
     db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
@@ -71,7 +71,7 @@ def m1_log(db: Database) -> None:
 
 @migrations()
 def m2_for_other_programs(db: Database) -> None:
-    """The time that a source gives, in a column, and a view of what was said."""
+    """Add the time that a source gives, in a column, and a view of what was said."""
     if "source_time" not in {row[1] for row in db.execute("PRAGMA table_xinfo(events)")}:
         guard = schema.parts()["trigger", "events_no_update"]
         db.execute("DROP TRIGGER events_no_update")

@@ -46,7 +46,7 @@ class Reader:
     def ranges(
         self, session: str, ranges: Iterable[tuple[int, int]], types: Collection[str] | None
     ) -> Iterator[Event]:
-        """The events of these closed ranges of versions, in the order of the ranges."""
+        """Yield the events of these closed ranges of versions, in the order of the ranges."""
         if types is not None and not types:
             return
         end = self.last(session)
@@ -98,7 +98,7 @@ class Reader:
             )
 
     def everything(self, after: int) -> Iterator[Event]:
-        """The events of all sessions behind a position."""
+        """Yield the events of all sessions after a position."""
         while rows := self._connection.rows(
             f"{SELECT} WHERE position > ? ORDER BY position LIMIT {BATCH}", (after,)
         ):
@@ -106,24 +106,26 @@ class Reader:
             after = rows[-1][0]
 
     def recorded(self, session: str, version: int) -> list[Event]:
-        """The event that was recorded in exactly this session; none if there is no such version."""
+        """Return the event that was recorded in exactly this session; none if there is no such
+        version.
+        """
         sql = f"{SELECT} WHERE session = ? AND version = ?"
         return self.decode(self._connection.rows(sql, (session, version)))
 
     def first(self, session: str, type: str, limit: int) -> Iterator[Event]:
-        """The first events of a type, in each of the sessions that a session is made of."""
+        """Yield the first events of a type, in each of the sessions that a session is made of."""
         sql = f"{SELECT} WHERE session = ? AND version BETWEEN ? AND ? AND type = ?"
         for segment in self._ancestry.of(session):
             rows = self._connection.rows(f"{sql} ORDER BY version LIMIT {limit}", (*segment, type))
             yield from self.decode(rows)
 
     def names(self) -> list[str]:
-        """The sessions that have events of their own, whether these can be read or not."""
+        """Return the sessions that have events of their own, whether these can be read or not."""
         sql = "SELECT DISTINCT session FROM events ORDER BY session"
         return [name for (name,) in self._connection.rows(sql, ())]
 
     def last(self, session: str) -> int:
-        """The highest version of a session; 0 when there is no such session."""
+        """Return the highest version of a session; 0 when there is no such session."""
         sql = "SELECT version FROM events WHERE session = ? ORDER BY version DESC LIMIT 1"
         rows = self._connection.rows(sql, (session,))
         return int(rows[0][0]) if rows else 0
@@ -138,7 +140,9 @@ class Reader:
         return head(version, lambda at: next(self.ranges(session, [(at, at)], None)))
 
     def count(self, session: str, until: int) -> tuple[int, int]:
-        """How many messages and tool results there are up to a version, inherited ones included."""
+        """Return how many messages and tool results there are up to a version, inherited ones
+        included.
+        """
         messages = results = 0
         for segment in self._ancestry.clip(session, 1, until):
             ((more, others),) = self._connection.rows(
@@ -151,7 +155,7 @@ class Reader:
         return messages, results
 
     def by_key(self, session: str, key: str) -> tuple[Any, ...] | None:
-        """The row that a key names, on the session or on what it inherits."""
+        """Return the row that a key names, on the session or on what it inherits."""
         for segment in reversed(self._ancestry.of(session)):
             rows = self._connection.rows(
                 f"{SELECT} WHERE session = ? AND key = ? AND version <= ?",
@@ -174,7 +178,7 @@ class Reader:
             )
 
     def decode(self, rows: Rows) -> list[Event]:
-        """The events of a batch of rows.
+        """Return the events of a batch of rows.
 
         Raises:
             CorruptEvent: A body or a payload is missing or damaged.
@@ -187,7 +191,7 @@ class Reader:
         return list(map(lifted, events)) if UPCASTERS else events
 
     def skeleton(self, stored: codec.Stored) -> bytes:
-        """The bytes of a stored skeleton.
+        """Return the bytes of a stored skeleton.
 
         Raises:
             ValueError: It is damaged.
@@ -224,7 +228,9 @@ class Reader:
             raise CorruptEvent(row[SESSION], row[VERSION], problem) from error
 
     def _texts(self, names: set[bytes]) -> dict[bytes, str]:
-        """The texts of these digests; what was read lately is shared, since agents read again."""
+        """Return the texts of these digests; what was read lately is shared, since agents read
+        again.
+        """
         if self._lately_chars > REMEMBERED_CHARS:
             self._lately, self._lately_chars = {}, 0
         lately = self._lately
@@ -234,7 +240,7 @@ class Reader:
         return lately
 
     def payloads(self, names: Collection[bytes]) -> dict[bytes, str]:
-        """The texts of these digests, as far as they are there and can be decoded."""
+        """Return the texts of these digests, as far as they are there and can be decoded."""
         wanted, found = list(names), {}
         for start in range(0, len(wanted), BATCH):
             part = wanted[start : start + BATCH]

@@ -136,8 +136,8 @@ SELECT
     position
 FROM events WHERE role IS NOT NULL
 """
-"""What was said, for people who look with other programs; it needs foldlog's SQL functions. It is
-nobody's source: whoever drops it, or has a table of that name, loses nothing."""
+"""What was said, for people who look with other programs; it needs foldlog's SQL functions. Nothing
+is read from it: who drops it, or has a table of that name, loses nothing."""
 
 CREATED = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)")
 

@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from itertools import chain, count, islice
 from typing import Any
 
-from foldlog.eventstore.errors import ReadOnlyStore, StoreBusy, StoreError, StoreFull
+from foldlog.eventstore.errors import CorruptEvent, ReadOnlyStore, StoreBusy, StoreError, StoreFull
 from foldlog.eventstore.events import Event
 from foldlog.eventstore.sqlite.ancestry import Ancestry
 from foldlog.eventstore.sqlite.connection import Connection
@@ -88,7 +88,10 @@ class Search:
                 [*chunk, *arguments],
             )
             for session, version, tool in rows:
-                (event,) = self._reader.recorded(session, version)
+                found = self._reader.recorded(session, version)
+                if not found:
+                    raise CorruptEvent(session, version, "an index lists it and its row is missing")
+                event = found[0]
                 snippet = excerpt(text_of(event.type, event.data), terms)
                 place = event.position
                 yield Hit(place, session, version, event.type, event.occurred, tool, snippet)

@@ -218,7 +218,7 @@ class Payloads(Conformance):
 
 
 class ExpectedVersion(Conformance):
-    """A writer says what it believes to be last; if it is not, it is told what is."""
+    """A writer says what it believes to be last; if it is not, the error names the one that is."""
 
     def test_the_right_version_is_accepted(self, store: Store) -> None:
         store.append("s", talk(1), expected=0)

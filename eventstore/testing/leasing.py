@@ -12,7 +12,7 @@ from foldlog.eventstore.testing.backend import Conformance, talk, versions
 
 
 class Leasing(Conformance):
-    """One program at a time resumes a session; whoever comes second is told who has it."""
+    """One program at a time resumes a session; a second one gets the holder's name."""
 
     def test_the_second_is_told_who_has_it(self, store: Store) -> None:
         with store.lease("s", holder="the first") as holder:

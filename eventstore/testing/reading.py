@@ -20,7 +20,7 @@ class Reading(Conformance):
 
     @pytest.fixture
     def ten(self, store: Store) -> Store:
-        """A store with a session of ten events, every third of another type."""
+        """Return a store with a session of ten events, every third of another type."""
         kinds = ["message.user", "message.assistant", "view.edited"]
         store.append("s", [EventDraft(kinds[n % 3], {"n": n + 1}) for n in range(10)])
         return store
@@ -97,7 +97,7 @@ class Forking(Conformance):
 
     @pytest.fixture
     def parent(self, store: Store) -> list[Event]:
-        """The events of a session of five in the store."""
+        """Return the events of a session of five in the store."""
         return store.append("parent", talk(5))
 
     def test_it_starts_behind_the_version_it_forks_from(

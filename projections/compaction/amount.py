@@ -39,7 +39,7 @@ class Amount:
         """Read a size as a policy writes it.
 
         Raises:
-            ValueError: It is none; the message says what one looks like.
+            ValueError: It is not an amount; the message shows what one looks like.
         """
         text = str(value)
         first, *bounds = (part.strip() for part in text.split(","))

@@ -48,7 +48,7 @@ TOO_MUCH: tuple[Refusal, ...] = ("not_smaller", "over_budget")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What became of a view that was prepared.
+    """The outcome of preparing a view.
 
     Attributes:
         view: The view to send.
@@ -176,7 +176,7 @@ class CarryOut:
     def _limits(self, made: Plan, asked: Summarize, receipt: int) -> Limits:
         """Return how often a model may be asked for this decision, that of a receipt.
 
-        An agent may work for days on one thing that it was told; it has to be compacted as often as
+        An agent may work for days on one request; it has to be compacted as often as
         it takes. A policy that counts by turns of the user means just that.
         """
         settings, trigger = self.policy.settings, made.before.budget.trigger
@@ -244,7 +244,7 @@ class CarryOut:
     def _ways_out(self, made: Plan) -> Iterator[Collection[str]]:
         """Return the kinds of rules to leave out, one set after the other.
 
-        First the rule whose summary came to nothing, so that the others do what they can; then all
+        First the rule whose summary failed, so that the others do what they can; then all
         but the very last resort.
         """
         if made.summarize is not None:

@@ -75,7 +75,7 @@ class Summarize:
         request: The version of the request that is quoted.
         hidden: Those of the ranges that stand before the place where the summary is shown; and what
             within it belongs to them.
-        text: The text itself, where it is at hand and no model has to be asked.
+        text: The text itself, where it exists and no model must be asked.
         label: What it is called in the frame and for people.
         prompt: The name of the prompt.
         sections: The headings that it must have, in their order.

@@ -64,7 +64,7 @@ class EditPrice:
         return None if self.dollar is None else round(float(self.dollar) * tokens, 6)
 
     def to_json(self) -> dict[str, Any]:
-        """As it is recorded with the edit."""
+        """Return it as it is recorded with the edit."""
         turns = self.break_even
         return {
             "behind": self.behind,

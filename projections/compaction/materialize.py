@@ -30,7 +30,7 @@ NAME = 120
 def safe_name(name: str) -> str:
     """Make a file's name of any text: letters, digits, dots, dashes; no folder, not hidden.
 
-    A name that had to be changed is told apart by its digest.
+    A name that had to be changed is distinguished by its digest.
     """
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:NAME].lstrip(".")
     if safe and safe == name:

@@ -20,7 +20,7 @@ from foldlog.projections.compaction.errors import PolicyError
 T = TypeVar("T")
 
 Reader: TypeAlias = Callable[[Any], Any]
-"""Returns a value of a type from data; raises ``ValueError`` where the data is none."""
+"""Returns a value of a type from data; raises ``ValueError`` where the data is not one."""
 
 
 def read_fields(kind: type[T], data: Mapping[str, Any], where: str) -> T:

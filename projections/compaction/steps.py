@@ -133,7 +133,9 @@ def _borders(parts: Sequence[Visible]) -> tuple[list[int], list[Range]]:
 
 
 def _together(parts: Sequence[Visible]) -> tuple[list[Range], list[Range]]:
-    """From where to where parts reach that must not be divided; and from calls to late results."""
+    """Return from where to where parts reach that must not be divided; and from calls to late
+    results.
+    """
     places: dict[int, Range] = {}
     for at, part in enumerate(parts):
         first, _ = places.get(part.version, (at, at))

@@ -163,7 +163,7 @@ def speaks(event: Event | None) -> bool:
 
 
 class Messages:
-    """Which message each part belongs to, told one after the other.
+    """The message that each part belongs to, part by part.
 
     Attributes:
         count: How many messages there are.

@@ -8,7 +8,7 @@
                 print(passage.name, passage.result and passage.result.failed)
 
 Passages come in the order in which things were recorded, whatever became of them; each says how a
-model that is sent the view sees it, and because of which edit or rewind. Exporters and viewers are
+model that is sent the view sees it, and by which edit or rewind. Exporters and viewers are
 written on top of it: they choose the passages that they show, and their form.
 
 The stream is lazy. It holds the view, a few events with the results of their calls, and which
@@ -424,7 +424,7 @@ class _Narrator:
             yield from self._store.read(self._session, after=after, until=until, types=types)
 
     def _find_answers(self) -> None:
-        """Find the first result of each call, so that it can be told with the call."""
+        """Find the first result of each call, so that it comes with the call."""
         called: set[str] = set()
         types = ("message.assistant", RESULT_EVENT)
         for event in self._read(types):

@@ -1,9 +1,9 @@
 """Replies of models, each once: what tokens the API counted, and what they cost.
 
 Transcripts repeat the usage on every line of a reply, where the figure on the last line is the
-final one; copies, forks and imports of a recorded session repeat the reply. Replies are told apart
-by message and request id. A reply costs what its source recorded, else what its tokens cost by the
-list prices of its model at its time.
+final one; copies, forks and imports of a recorded session repeat the reply. Replies are
+identified by message and request id. A reply costs what its source recorded, else what its tokens
+cost by the list prices of its model at its time.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Tool:
     """How often a tool was called and failed, what that took in estimated tokens and in seconds.
 
     Attributes:
-        timed: The calls of which it is known how long they took.
+        timed: The calls whose duration is known.
         seconds, slowest: All of these together, and the longest one.
     """
 

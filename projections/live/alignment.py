@@ -73,7 +73,7 @@ class Atom(NamedTuple):
 
 
 def nodes(log: Sequence[Entry], covered: frozenset[int] = frozenset()) -> list[Node]:
-    """What a log says, the parts of each reply together and results first, as in a list."""
+    """Return what a log says, the parts of each reply together and results first, as in a list."""
     found: list[Node] = []
     for _, run in groupby(enumerate(log), key=_same_reply):
         entries = tuple(entry for _, entry in run)
@@ -98,7 +98,7 @@ def _key(parts: Sequence[Compared]) -> Key | None:
 
 
 def said_keys(parts: Iterable[Compared]) -> tuple[Key, ...]:
-    """What parts say that are neither of a reply nor results."""
+    """Return what parts say that are neither of a reply nor results."""
     return tuple((part.role, part.key) for part in parts if not part.blank)
 
 
@@ -111,7 +111,7 @@ def _results_first(found: Iterable[Node]) -> list[Node]:
 
 
 def atoms(parts: Sequence[Compared], log: Sequence[Node]) -> list[Atom]:
-    """What a list says, in the pieces in which the log says it."""
+    """Return what a list says, in the pieces in which the log says it."""
     known = {node.key for node in log if node.key}
     order = {node.key: at for at, node in enumerate(log) if node.is_result}
     messages = _by_beginning(known)
@@ -131,7 +131,7 @@ def atoms(parts: Sequence[Compared], log: Sequence[Node]) -> list[Atom]:
 
 
 def _by_beginning(known: Iterable[Key]) -> dict[Key, list[tuple[Key, ...]]]:
-    """The messages that are known, by what they begin with, the longest first."""
+    """Return the messages that are known, by what they begin with, the longest first."""
     found: dict[Key, list[tuple[Key, ...]]] = defaultdict(list)
     for key in known:
         if isinstance(key, tuple) and isinstance(key[0], tuple):
@@ -144,7 +144,9 @@ def _by_beginning(known: Iterable[Key]) -> dict[Key, list[tuple[Key, ...]]]:
 def _messages(
     said: Sequence[tuple[int, Compared]], known: Mapping[Key, Sequence[tuple[Key, ...]]]
 ) -> Iterator[Atom]:
-    """What is said between replies, message by message where the log knows them, else by part."""
+    """Yield what is said between replies, message by message where the log knows them, else by
+    part.
+    """
     keys = [said_keys([part])[0] for _, part in said]
     at = 0
     while at < len(said):
@@ -156,7 +158,7 @@ def _messages(
 
 
 def _replies(stretch: Stretch, known: set[Key]) -> Iterator[Atom]:
-    """The replies that a stretch is: one where the log knows it as one, else each message."""
+    """Yield the replies that a stretch is: one where the log knows it as one, else each message."""
     last = stretch.first + len(stretch.parts)
     whole: Key = ("reply", signature(stretch.parts))
     if whole in known:
@@ -180,7 +182,7 @@ class _Link(NamedTuple):
 
 
 def longest(one: Sequence[Key], other: Sequence[Key]) -> list[tuple[int, int]] | None:
-    """The longest run of things that two sequences have in common, as pairs of places.
+    """Return the longest run of things that two sequences have in common, as pairs of places.
 
     Of several, the one that stands last in both (Hunt and Szymanski's algorithm, from the end).
 

@@ -50,7 +50,7 @@ class Branch:
         self.entries = [] if entries is None else entries
 
     def at(self, view: View) -> Branch:
-        """The branch that a view is of; what both have in common is not read again."""
+        """Return the branch that a view is of; what both have in common is not read again."""
         now = view.layout.lineage
         common = _common(self.lineage, now)
         events = list(view.load(_after(now, common)))
@@ -58,13 +58,13 @@ class Branch:
         return Branch(now, [*self._first(common), *behind])
 
     def behind(self, version: int) -> list[Entry]:
-        """What stands behind a version."""
+        """Return what comes after a version."""
         place = self.lineage.place(version)
         assert place is not None
         return [it for it in self.entries if (self.lineage.place(it.version) or 0) > place]
 
     def _first(self, count: int) -> list[Entry]:
-        """What the first versions say."""
+        """Return what the first versions say."""
         if count == len(self.lineage):
             return self.entries
         return [it for it in self.entries if (self.lineage.place(it.version) or 0) < count]
@@ -75,7 +75,7 @@ class Cache:
 
     Attributes:
         newest_turn: The version of the newest request for a turn.
-        windows: The windows in tokens that the API told of, by model.
+        windows: The windows in tokens that the API named, by model.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,9 @@ class Cache:
         self._answers: dict[object, dict[str, Json]] | None = None
 
     def parts(self, messages: Sequence[Mapping[str, Any]]) -> list[Compared]:
-        """What a list says; messages that stood in the same place of the last one are known."""
+        """Return what a list says; messages that stood in the same place of the last one are
+        known.
+        """
         before = self._list
         self._list = [
             before[at]
@@ -99,16 +101,16 @@ class Cache:
         return [part for _, parts in self._list for part in parts]
 
     def current(self, view: View) -> Branch:
-        """The lineage of a view."""
+        """Return the lineage of a view."""
         self._current = self._current.at(view)
         return self._current
 
     def peek(self, view: View) -> Branch:
-        """The lineage of a view that is not recorded yet."""
+        """Return the lineage of a view that is not recorded yet."""
         return self._current.at(view)
 
     def left(self, view: View) -> Iterator[Branch]:
-        """The newest branches that were left behind, the newest first.
+        """Yield the newest branches that were left behind, the newest first.
 
         Of each only that is read which it has not in common with the one that was read before it.
         """
@@ -122,18 +124,20 @@ class Cache:
             yield near
 
     def reply(self, session: Session, message: str) -> int | None:
-        """The version of the reply with a message id; None where there is none."""
+        """Return the version of the reply with a message id; None where there is none."""
         if self._replies is None:
             events = _read(session, "message.assistant")
             self._replies = {str(event.data.get("id")): event.version for event in events}
         return self._replies.get(message)
 
     def answer(self, session: Session, content: Json) -> dict[str, Json]:
-        """What is known of a reply that was recorded beside the conversation; empty if nothing."""
+        """Return what is known of a reply that was recorded beside the conversation; empty if
+        nothing.
+        """
         return self._known_answers(session).get(_signed(content), {})
 
     def newest_replies(self, session: Session, view: View) -> list[str]:
-        """What the model said last, beside the conversation and in it."""
+        """Return what the model said last, beside the conversation and in it."""
         answers = [said for said in self._known_answers(session) if isinstance(said, str)]
         replies = (entry for entry in reversed(self.current(view).entries) if entry.in_reply)
         texts = ("".join(part.key for part in entry.parts) for entry in islice(replies, RECENT))
@@ -158,7 +162,7 @@ class Cache:
 
 
 def cache_of(session: Session) -> Cache:
-    """What is kept of a session; one for all that record it."""
+    """Return what is kept of a session; one for all that record it."""
     with _LOCK:
         return _CACHES.setdefault(session, Cache())
 
@@ -168,7 +172,7 @@ _LOCK = Lock()
 
 
 def _read(session: Session, type: str) -> Iterable[Event]:
-    """The events of a type; none of a session that has not begun."""
+    """Return the events of a type; none of a session that has not begun."""
     return session.store.read(session.id, types=(type,)) if session.version else ()
 
 
@@ -177,7 +181,7 @@ def _signed(content: Json) -> object:
 
 
 def _common(one: Lineage, other: Lineage) -> int:
-    """How many versions two lineages have in common from their beginning."""
+    """Return how many versions two lineages have in common from their beginning."""
     count = 0
     for (a, b), (c, d) in zip(one.ranges, other.ranges, strict=False):
         if a != c:
@@ -189,7 +193,7 @@ def _common(one: Lineage, other: Lineage) -> int:
 
 
 def _after(lineage: Lineage, count: int) -> list[Range]:
-    """The ranges of a lineage behind its first versions."""
+    """Return the ranges of a lineage after its first versions."""
     found: list[Range] = []
     for first, last in lineage.ranges:
         size = last - first + 1

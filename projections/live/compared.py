@@ -83,7 +83,7 @@ class Stretch:
 def parts_of(
     role: str, content: Json, message: int = 0, *, keep_blocks: bool = True
 ) -> list[Compared]:
-    """The parts of one message.
+    """Return the parts of one message.
 
     Args:
         keep_blocks: False where only what they say is wanted.

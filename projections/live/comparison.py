@@ -36,11 +36,11 @@ class HarnessList:
     observed: bool = True
 
     def is_restart(self, text: str) -> bool:
-        """Whether a text is a summary that the list may go on from."""
+        """Return whether a text is a summary that the list may go on from."""
         return is_restart(text, self.newest_replies())
 
     def text(self, places: Iterable[int]) -> str:
-        """The text of some of its parts."""
+        """Return the text of some of its parts."""
         return plain_text([self.parts[at].block for at in places])
 
 
@@ -99,7 +99,7 @@ class Comparison:
         self.gaps: list[Gap] = []
 
     def align(self) -> bool:
-        """Find what both hold; False where that cannot be told."""
+        """Find what both hold; False where that is unknown."""
         known = [(at, node.key) for at, node in enumerate(self.log) if node.key]
         pairs = longest([key for _, key in known], [atom.key for atom in self.atoms])
         if pairs is None:
@@ -118,7 +118,7 @@ class Comparison:
         return not (end.is_required or any(gap.is_required or gap.added for gap in inner))
 
     def agreement(self) -> Agreement:
-        """How far the two agree, where the log is as the list is."""
+        """Return how far the two agree, where the log is as the list is."""
         new = set(self.gaps[-1].places)
         start = min(new, default=len(self.list.parts))
         known = {at for at, part in enumerate(self.list.parts) if at < start or not part.blank}
@@ -170,17 +170,18 @@ class Comparison:
         return len(self.atoms)
 
     def _whole(self, node: Node) -> Shown | None:
-        """How a thing that is hidden has to be shown, if the list holds it."""
+        """Return how a thing that is hidden has to be shown, if the list holds it."""
         return WHOLE if node.covered and self._may_restore(node) else None
 
     def _may_restore(self, node: Node) -> bool:
-        """Whether a list that holds a thing whole says that it is to be seen whole."""
+        """Return whether a list that holds a thing whole says that it is to be seen whole."""
         piece = self.view.piece(node.versions[0])
         return piece is None or not self._is_settled(piece)
 
     def _is_settled(self, piece: Piece) -> bool:
-        """Whether a list has no say in how a piece is shown: the API compacted it, or foldlog does
-        and the harness sees nothing of that."""
+        """Return whether a list has no say in how a piece is shown: the API compacted it, or
+        foldlog does and the harness sees nothing of that.
+        """
         if piece.edit is None:
             return False
         via = self.view.event(piece.edit).data.get("via")
@@ -205,7 +206,7 @@ class Comparison:
                     break
 
     def _find(self, keys: Sequence[Key], low: int, high: int) -> int | None:
-        """The last of the list's things that say this, one by one, between two places."""
+        """Return the last of the list's things that say this, one by one, between two places."""
         region = [atom.key for atom in self.atoms[low:high]]
         for at in range(len(region) - len(keys) + 1):
             if region[at : at + len(keys)] == [(key,) for key in keys]:
@@ -227,7 +228,7 @@ class Comparison:
         yield gap
 
     def _counts(self, node: Node) -> bool:
-        """Whether it matters that a list does not hold a thing."""
+        """Return whether it matters that a list does not hold a thing."""
         if node.covered:
             return False
         if node.entries[0].stands_in:
@@ -236,7 +237,7 @@ class Comparison:
 
 
 def pinned(view: View) -> frozenset[int]:
-    """The versions that are pinned, and those that make one exchange with them."""
+    """Return the versions that are pinned, and those that make one exchange with them."""
     pins = set(view.pins)
     if not pins:
         return frozenset()
@@ -246,7 +247,9 @@ def pinned(view: View) -> frozenset[int]:
 
 
 def stand_ins(view: View) -> dict[int, list[Piece]]:
-    """The pieces of each summary and marker that is seen, by the version it has among entries."""
+    """Return the pieces of each summary and marker that is seen, by the version it has among
+    entries.
+    """
     found: dict[object, list[Piece]] = {}
     for piece in view.pieces:
         if piece.stand_in is not None:
@@ -259,5 +262,5 @@ def _seen_as(piece: Piece) -> int:
 
 
 def is_harness_edit(view: View, piece: Piece) -> bool:
-    """Whether a harness's own edit says how a piece is shown."""
+    """Return whether a harness's own edit says how a piece is shown."""
     return piece.edit is not None and view.event(piece.edit).data.get("via") == "harness"

@@ -3,7 +3,7 @@
     as it is shown → as it is rendered → as it happened → branches that were left behind
 
 The first that the list knows to its end is the place. Where there is none, the list may be one of
-these that the harness edited. Else the place is that of which the list knows most: what the log
+these that the harness edited. Else the place is the one that the list knows most of: what the log
 holds behind it is left behind.
 """
 
@@ -60,12 +60,12 @@ class Place:
         return self.past is not None or bool(self.coming)
 
     def move(self, view: View) -> list[EventDraft]:
-        """What leads there; what was compacted before it stays compacted."""
+        """Return what leads there; what was compacted before it stays compacted."""
         return [*self.coming] if self.past is None else moved(view, self.past)
 
 
 def locate(cache: Cache, view: View, list_: HarnessList) -> Place:
-    """Where a list parts from the log of a session."""
+    """Return where a list parts from the log of a session."""
     place = _located(cache, view, list_)
     return _with_thinking(view, place, list_) if list_.observed else place
 
@@ -91,7 +91,7 @@ def _located(cache: Cache, view: View, list_: HarnessList) -> Place:
 def _known(
     lineage: Callable[[View], Branch], view: View, parts: Sequence[Compared]
 ) -> Agreement | None:
-    """How a list agrees with the log as it is, if it knows all of it."""
+    """Return how a list agrees with the log as it is, if it knows all of it."""
     if not view.layout.painted:  # what happened is what is shown, and is remembered
         whole = agreement(lineage(view).entries, parts)
         return whole if whole.parted is None else None
@@ -103,7 +103,7 @@ def _known(
 
 
 def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Compared]) -> Place:
-    """Where the messages behind a reply part from what the log holds behind it.
+    """Return where the messages after a reply part from what the log holds after it.
 
     Args:
         reply: Its version.
@@ -118,7 +118,7 @@ def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Compared
 
 
 def _can_part(view: View, found: Agreement) -> bool:
-    """Whether the event where a list parts from what is shown stands where it is shown."""
+    """Return whether the event where a list parts from what is shown stands where it is shown."""
     assert found.parted is not None
     return view.event(found.parted).type != "summary.written"
 
@@ -128,7 +128,7 @@ def _shown(view: View, parts: Sequence[Compared]) -> Agreement:
 
 
 def _rendered(view: View) -> list[Entry]:
-    """The view as the model is sent it, repairs and all; it tells nothing of versions."""
+    """Return the view as the model is sent it, repairs and all; it tells nothing of versions."""
     parts = parts_in(render(view, open="keep")["messages"])
     return [Entry(0, (part,)) for part in parts]
 
@@ -137,7 +137,7 @@ def _rendered(view: View) -> list[Entry]:
 
 
 def _with_thinking(view: View, place: Place, list_: HarnessList) -> Place:
-    """A place, and the thinking that the list is without, or holds again."""
+    """Return a place, and the thinking that the list is without, or holds again."""
     coming = place.move(view)
     after = view.then(coming) if coming else view
     found = _shown(after, list_.parts) if coming else place.agreement
@@ -146,7 +146,9 @@ def _with_thinking(view: View, place: Place, list_: HarnessList) -> Place:
 
 
 def _thinking(view: View, versions: Iterable[int]) -> tuple[list[dict[str, Json]], dict[str, int]]:
-    """The entries of an edit that strips thinking or shows it again, and how many there are."""
+    """Return the entries of an edit that strips thinking or shows it again, and how many there
+    are.
+    """
     entries, said = list[dict[str, Json]](), dict[str, int]()
     for version in filter(None, versions):
         piece = view.piece(version)
@@ -161,7 +163,9 @@ _OTHERWISE: dict[Shown, Shown] = {WHOLE: WITHOUT_THINKING, WITHOUT_THINKING: WHO
 
 
 def _edited(cache: Cache, view: View, list_: HarnessList, best: Agreement) -> Place | None:
-    """The place of a list that the harness edited, in the newest lineage that explains it."""
+    """Return the place of a list that the harness edited, in the newest lineage that explains
+    it.
+    """
     tips = [None, *(branch.lineage for branch in cache.left(view))]
     for lineage in tips:
         start = [] if lineage is None else moved(view, lineage)
@@ -175,19 +179,20 @@ def _edited(cache: Cache, view: View, list_: HarnessList, best: Agreement) -> Pl
 
 
 def _only_hides(found: Place) -> bool:
-    """Whether a list only left out more: then it holds nothing that is hidden."""
+    """Return whether a list only left out more: then it holds nothing that is hidden."""
     shown = {edit["shown"] for draft in found.coming for edit in draft.data.get("edits", ())}
     return len(found.coming) == 1 and bool(shown) and shown.isdisjoint(COMPACTING)
 
 
 def _new(found: Place) -> int:
-    """How much a place leaves to be recorded, less what the list says in any case."""
+    """Return how much a place leaves to be recorded, less what the list says in any case."""
     return sum(draft.type in WRITTEN for draft in found.coming) - len(found.agreement.matched)
 
 
 def _is_better(found: Place, best: Agreement) -> bool:
-    """Whether a place explains more of a list than the best one without an edit does; or as much,
-    where it only shows differently what both know."""
+    """Return whether a place explains more of a list than the best one without an edit does; or as
+    much, where it only shows differently what both know.
+    """
     if len(found.agreement.matched) != len(best.matched):
         return len(found.agreement.matched) > len(best.matched)
     shown = {edit["shown"] for draft in found.coming for edit in draft.data.get("edits", ())}
@@ -197,7 +202,7 @@ def _is_better(found: Place, best: Agreement) -> bool:
 def _explained(
     cache: Cache, view: View, list_: HarnessList, start: list[EventDraft], whole: bool
 ) -> Place | None:
-    """The place of a list, step by step.
+    """Return the place of a list, step by step.
 
     Args:
         start: What leads to the lineage that is looked at.
@@ -220,7 +225,7 @@ def _explained(
 
 
 def _left(cache: Cache, view: View, after: View) -> list[Node]:
-    """What was said on branches that were left behind, and is not on the lineage."""
+    """Return what was said on branches that were left behind, and is not on the lineage."""
     lineage = after.layout.lineage
     found: dict[int, Entry] = {
         entry.version: entry
@@ -232,7 +237,7 @@ def _left(cache: Cache, view: View, after: View) -> list[Node]:
 
 
 def _nodes(view: View, whole: Branch | None) -> list[Node]:
-    """What a view shows, and what it hides as well, in the order of the conversation."""
+    """Return what a view shows, and what it hides as well, in the order of the conversation."""
     seen = entries(items(view), pinned(view))
     if whole is None:
         return nodes(seen)

@@ -22,7 +22,7 @@ from foldlog.projections.live.view_edit import HarnessEdit
 
 
 def next_step(found: Comparison, *, first: bool) -> list[EventDraft] | None:
-    """What brings a view nearer to a list.
+    """Return what brings a view nearer to a list.
 
     Args:
         found: The two, aligned.
@@ -49,7 +49,9 @@ def next_step(found: Comparison, *, first: bool) -> list[EventDraft] | None:
 
 
 def _gains(found: Comparison, inner: Sequence[Gap]) -> bool:
-    """Whether a list holds a reply or a result behind a place where it differs from the log."""
+    """Return whether a list holds a reply or a result after a place where it differs from the
+    log.
+    """
     if any(held.shown is not None for held in found.held.values()):
         return True
     differs = False
@@ -61,7 +63,7 @@ def _gains(found: Comparison, inner: Sequence[Gap]) -> bool:
 
 
 def _restart(found: Comparison, end: Gap) -> int:
-    """How many of the things at the end of a list are a summary of what is missing there."""
+    """Return how many of the things at the end of a list are a summary of what is missing there."""
     if not end.is_required:
         return 0
     for count, atom in enumerate(end.added, 1):
@@ -74,7 +76,7 @@ def _restart(found: Comparison, end: Gap) -> int:
 
 
 def _undone(found: Comparison, end: Gap) -> list[EventDraft]:
-    """The move before what the list no longer holds at its end."""
+    """Return the move before what the list no longer holds at its end."""
     node = next(node for node in end.missing if not node.optional)
     return moved(found.view, found.view.layout.lineage.until(place_of(found, node)))
 
@@ -82,7 +84,7 @@ def _undone(found: Comparison, end: Gap) -> list[EventDraft]:
 def _edited(
     found: Comparison, inner: Sequence[Gap], end: Gap | None, restart: int
 ) -> list[EventDraft]:
-    """The edit that shows what the list holds, and the summaries that it needs."""
+    """Return the edit that shows what the list holds, and the summaries that it needs."""
     edit = HarnessEdit(found)
     for gap in inner:
         if gap.added:

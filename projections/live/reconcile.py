@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
 
 def entries(items: Iterable[Item], held: Container[int] = ()) -> list[Entry]:
-    """What a view's items say, or the events of a lineage; what says nothing is left out.
+    """Return what a view's items say, or the events of a lineage; what says nothing is left out.
 
     Args:
         held: Versions that are shown whatever a harness does, because they are pinned.
@@ -68,7 +68,9 @@ def entries(items: Iterable[Item], held: Container[int] = ()) -> list[Entry]:
 
 
 def _optional(item: Item) -> bool:
-    """What the harness did not say itself: attachments, and results that were never there."""
+    """Return what the harness did not say itself: attachments, and results that were never
+    there.
+    """
     if item.kind == "result":
         return bool(item.event and item.event.data.get("synthesized"))
     return item.kind == "attachment"
@@ -155,7 +157,7 @@ class _Walk:
         return True
 
     def _places(self, stretch: Stretch, item: Entry) -> list[int] | None:
-        """Where a stretch says what an event says; None where it does not."""
+        """Return where a stretch says what an event says; None where it does not."""
         places: list[int] = []
         for part in item.parts:
             at = self._place(stretch, part, places)
@@ -166,7 +168,7 @@ class _Walk:
         return places
 
     def _place(self, stretch: Stretch, part: Compared, taken: list[int]) -> int | None:
-        """A result is found wherever it stands; all else has to come next."""
+        """Find the place of a result anywhere; all else must come next."""
         for at, said in enumerate(stretch.parts, stretch.first):
             if at in self.found.matched or at in taken or said.is_result != part.is_result:
                 continue
@@ -177,7 +179,9 @@ class _Walk:
         return None
 
     def _next(self, *, in_reply: bool) -> Stretch | None:
-        """The stretch to look at: that which is not over, or the next, if it is of that kind."""
+        """Return the stretch to look at: that which is not over, or the next, if it is of that
+        kind.
+        """
         while self._at < len(self._stretches):
             stretch = self._stretches[self._at]
             if stretch.in_reply == in_reply:
@@ -196,7 +200,7 @@ class _Walk:
 
 
 def _ends(stretch: Stretch) -> list[int]:
-    """Where the messages of a stretch end, the last first."""
+    """Return where the messages of a stretch end, the last first."""
     parts = stretch.parts
     ends = [at for at in range(1, len(parts)) if parts[at].message != parts[at - 1].message]
     return [len(parts), *reversed(ends)]

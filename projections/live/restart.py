@@ -46,7 +46,7 @@ _SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 
 
 def is_restart(text: str, replies: Iterable[str]) -> bool:
-    """Whether a text is a summary that a list may go on from.
+    """Return whether a text is a summary that a list may go on from.
 
     Args:
         replies: What the model said last, in the conversation or in side requests.
@@ -57,18 +57,18 @@ def is_restart(text: str, replies: Iterable[str]) -> bool:
 
 
 def repeats(text: str, reply: str) -> bool:
-    """Whether a text holds the summary that a reply is."""
+    """Return whether a text holds the summary that a reply is."""
     told = _squeezed(core(reply))
     return len(told) >= LEAST and told in _squeezed(text)
 
 
 def is_marker(text: str) -> bool:
-    """Whether a text only says that something was left out."""
+    """Return whether a text only says that something was left out."""
     return len(text) <= SHORT and "summar" not in text.lower()
 
 
 def asks_for_summary(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the last message of a list asks for a summary of what stands before it."""
+    """Return whether the last message of a list asks for a summary of what stands before it."""
     if not messages or messages[-1].get("role") != "user":
         return False
     said = objects(blocks(content_of(messages[-1].get("content"))))
@@ -76,7 +76,7 @@ def asks_for_summary(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def core(reply: str) -> str:
-    """The summary in a reply: what its tags hold, without its draft."""
+    """Return the summary in a reply: what its tags hold, without its draft."""
     text = _DRAFT.sub("", reply)
     found = _SUMMARY.search(text)
     return found[1] if found else text

@@ -16,7 +16,7 @@ from foldlog.projections.view.view import View
 
 
 def moved(view: View, past: Lineage) -> list[EventDraft]:
-    """The move of the head to a lineage; edits made since that cover it stay."""
+    """Return the move of the head to a lineage; edits made since that cover it stay."""
     to = past.tip
     wanted = compacted_path(view, to, only_past=True, past=past)
     plain = [list(part) for part in join_ranges(view.at(to).lineage)] if to else []
@@ -24,7 +24,7 @@ def moved(view: View, past: Lineage) -> list[EventDraft]:
 
 
 def is_spliced(gap: Gap, found: Comparison) -> bool:
-    """Whether something was added that does not stand for what is missing."""
+    """Return whether something was added that does not stand for what is missing."""
     if not gap.added:
         return False
     said = [found.list.parts[place] for place in gap.places]
@@ -34,7 +34,7 @@ def is_spliced(gap: Gap, found: Comparison) -> bool:
 
 
 def is_cut(gap: Gap, found: Comparison) -> bool:
-    """Whether a call would be left without its result, or a result without its call."""
+    """Return whether a call would be left without its result, or a result without its call."""
     missing = {id(node) for node in gap.missing}
     callers: dict[str, bool] = {}
     for node in found.log:
@@ -48,7 +48,7 @@ def is_cut(gap: Gap, found: Comparison) -> bool:
 
 
 def spliced(found: Comparison, gaps: Sequence[Gap]) -> list[EventDraft]:
-    """What was added, and the lineage with it in the place of what is missing."""
+    """Return what was added, and the lineage with it in the place of what is missing."""
     view = found.view
     missing = (node for gap in gaps for node in gap.missing if not node.entries[0].stands_in)
     gone = {version for node in missing for version in node.versions}
@@ -71,7 +71,7 @@ class _Added:
         self.drafts: list[EventDraft] = []
 
     def ranges(self, gap: Gap) -> list[Range]:
-        """The versions of what is added in one place."""
+        """Return the versions of what is added in one place."""
         ranges: list[Range] = []
         for is_known, run in groupby(gap.added, key=self._is_known):
             for known in run if is_known else ():
@@ -96,7 +96,7 @@ class _Added:
 
 
 def place_of(found: Comparison, node: Node) -> int:
-    """The version in whose place a thing is seen."""
+    """Return the version in whose place a thing is seen."""
     version = node.versions[0]
     return found.stand_ins[version][0].first if node.entries[0].stands_in else version
 
@@ -104,7 +104,7 @@ def place_of(found: Comparison, node: Node) -> int:
 def _with(
     ranges: Iterable[Range], gone: set[int], before: Mapping[int, Sequence[Range]]
 ) -> Iterator[Range]:
-    """A lineage less some versions, and with others before some."""
+    """Yield a lineage less some versions, and with others before some."""
     cuts = sorted(gone | before.keys())
     for first, last in ranges:
         at = bisect_left(cuts, first)

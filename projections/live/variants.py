@@ -18,7 +18,7 @@ WITHOUT_THINKING = Without(("thinking",), None)
 
 
 def shown_parts(event: Event, shown: Shown) -> list[Compared]:
-    """What an event says if it is shown that way."""
+    """Return what an event says if it is shown that way."""
     return [
         part
         for item in items_from(event, shown)
@@ -27,7 +27,9 @@ def shown_parts(event: Event, shown: Shown) -> list[Compared]:
 
 
 def of_result(event: Event, block: Json) -> Shown | None:
-    """How a result has to be shown to be the block that a list holds; None where nothing is."""
+    """Return how a result has to be shown to be the block that a list holds; None where nothing
+    is.
+    """
     wanted = parts_of("user", [block], keep_blocks=False)[0].key
     texts = [b["text"] for b in blocks(content_of(block.get("content"))) if kind(b) == "text"]
     candidates: list[Shown] = list(_without_media(event, texts))
@@ -44,7 +46,7 @@ def of_result(event: Event, block: Json) -> Shown | None:
 
 
 def of_message(event: Event, texts: Iterable[str]) -> Iterator[tuple[Shown, tuple[Key, ...]]]:
-    """How a message may be shown without what is no text, and what it says then.
+    """Yield how a message may be shown without what is no text, and what it says then.
 
     Args:
         texts: What may stand in the place of an image or a document.
@@ -72,7 +74,7 @@ def _kinds(content: Json) -> Iterator[str]:
 
 
 def _preview(original: str, said: str) -> list[Shown]:
-    """A preview, where the text begins with what the original begins with, or holds it."""
+    """Return a preview, where the text begins with what the original begins with, or holds it."""
     start = said.find(original[:LEAST]) if len(original) >= LEAST else -1
     if start < 0:
         return []
@@ -81,7 +83,7 @@ def _preview(original: str, said: str) -> list[Shown]:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts have in common from their start."""
+    """Return how many characters two texts have in common from their start."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

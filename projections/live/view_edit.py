@@ -59,7 +59,7 @@ class HarnessEdit:
             self._entries.append({"first": version, "last": version, **shown.to_json()})
 
     def _known(self, places: Sequence[int]) -> int | None:
-        """The version of a summary that was shown before and says the same."""
+        """Return the version of a summary that was shown before and says the same."""
         said = said_keys(self._found.list.parts[at] for at in places)
         shown = {self._view.shown(stroke) for stroke in self._view.strokes()}
         for version in (how.version for how in shown if isinstance(how, Summary)):
@@ -92,7 +92,7 @@ class HarnessEdit:
                 yield from (end for piece in pieces for end in (piece.first, piece.last))
 
     def _ranges(self, gap: Gap, *, hidden: bool = False) -> list[Range]:
-        """The ranges that hold what is missing, and nothing else that is seen.
+        """Return the ranges that hold what is missing, and nothing else that is seen.
 
         Args:
             hidden: With what is hidden next to it, so that a window that slides is one range.
@@ -109,7 +109,7 @@ class HarnessEdit:
         return [part for part in self._merged([*gone, *around]) if _holds(part, new)]
 
     def _hidden(self) -> list[Range]:
-        """What harnesses hid before."""
+        """Return what harnesses hid before."""
         return [
             (piece.first, piece.last)
             for piece in self._view.pieces
@@ -132,13 +132,13 @@ class HarnessEdit:
 
 
 def _holds(whole: Range, parts: Sequence[Range]) -> bool:
-    """Whether a range holds the beginning of any of some others, which are sorted."""
+    """Return whether a range holds the beginning of any of some others, which are sorted."""
     at = bisect_left(parts, (whole[0], 0))
     return at < len(parts) and parts[at][0] <= whole[1]
 
 
 def edit_of(entries: Sequence[Mapping[str, Json]], said: Mapping[str, int]) -> list[EventDraft]:
-    """The edit of a harness; nothing where it has no entries."""
+    """Return the edit of a harness; nothing where it has no entries."""
     if not entries:
         return []
     counted = ", ".join(f"{count} {_words(what)}" for what, count in said.items())
@@ -159,7 +159,7 @@ _KINDS = {"preview": "shortened", "without": "stripped", "whole": "shown again"}
 
 
 def _summary(list_: HarnessList, places: Sequence[int], ranges: Sequence[Range]) -> EventDraft:
-    """A summary that a harness wrote, in the form in which it stands in the list."""
+    """Return a summary that a harness wrote, in the form in which it stands in the list."""
     message = list_.messages[list_.parts[places[0]].message]
     content = message.get("content")
     alone = sum(part.message == list_.parts[places[0]].message for part in list_.parts)

@@ -1,6 +1,6 @@
 """A summary in chunks, for what is too long to be summarized at once.
 
-Each chunk is summarized with the summary of those before it at hand, so that the last one is the
+Each chunk is summarized with the summary of those before it, so that the last one is the
 summary of all. The number of requests is bounded.
 """
 

@@ -1,6 +1,6 @@
 """The digest: a summary made from the log alone, without a model. The last exit but one.
 
-What can be told without judgement is said: what the user said, which files were read and changed,
+What needs no judgement goes in: what the user said, which files were read and changed,
 which commands ran and which calls failed, what the agent said last, the plan. It is bounded, and
 the same log gives the same digest.
 """
@@ -129,7 +129,7 @@ def _constraints(facts: Facts, room: int) -> list[str]:
 def _wanted(facts: Facts) -> list[UserMessage]:
     """Return what the user said last, and first, of the whole: what of it is summarized here.
 
-    What stays verbatim elsewhere is not told again, and what was said in between is no goal.
+    What stays verbatim elsewhere is not repeated, and what was said in between is no goal.
     """
     ends = dict.fromkeys(words.text for words in (*facts.asked[-1:], *facts.asked[:1]))
     told = {words.text: words for words in facts.spoken}

@@ -1,4 +1,4 @@
-"""The exits: who is asked for a summary, and who is asked next when that came to nothing.
+"""The exits: who is asked for a summary, and who is asked next when that failed.
 
     the summarizer → the same in chunks, where it was too long → the digest from the log
 

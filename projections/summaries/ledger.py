@@ -32,12 +32,12 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What became of the attempts to summarize.
+    """The outcomes of the attempts to summarize.
 
     Attributes:
         attempts: All of them, ascending.
         open: The newest attempt, while nothing is known of its outcome.
-        failures: How many attempts in a row came to nothing, by who made them.
+        failures: How many attempts in a row failed, by who made them.
         skipped: The version of the newest note that no attempt was made.
     """
 
@@ -49,8 +49,8 @@ class Ledger:
     def then(self, event: Event) -> Ledger:
         """Return the ledger after one more event.
 
-        An attempt that is followed by another one without an outcome came to nothing: the process
-        died in it, and that counts.
+        An attempt that is followed by another one without an outcome failed: the process died in
+        it, and that counts.
         """
         if event.type == "summary.requested":
             asks = event.data.get("prompt") is not None
@@ -93,7 +93,7 @@ class Ledger:
         return {**self.failures, by: self.in_a_row(by) + 1}
 
     def in_a_row(self, by: str) -> int:
-        """Return how many attempts of one summarizer in a row came to nothing."""
+        """Return how many attempts of one summarizer in a row failed."""
         return self.failures.get(by, 0)
 
     def is_broken(self, by: str, limit: int | None) -> bool:

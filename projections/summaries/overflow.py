@@ -91,7 +91,7 @@ def _read(error: Refused) -> Overflow:
 
 
 def _from_body(body: Mapping[str, Json]) -> Overflow:
-    """From ``{"type": "error", "error": {…}}`` or what stands in it."""
+    """Read ``{"type": "error", "error": {…}}`` or its inner error object."""
     inner = body.get("error")
     error: Mapping[str, Json] = inner if isinstance(inner, Mapping) else body
     details = error.get("details")

@@ -23,7 +23,7 @@ Maker: TypeAlias = Callable[..., Summarizer]
 
 
 def _maker(name: str, given: Any) -> Maker:
-    """Return what makes a summarizer: the thing itself, or one that is at hand."""
+    """Return what makes a summarizer: the thing itself, or a ready one."""
     if callable(getattr(given, "summarize", None)) and not isinstance(given, type):
         return lambda: given
     if not callable(given):

@@ -28,7 +28,7 @@ Why: TypeAlias = Literal["unknown", "blocked", "cycle", "owned", "over", "invali
 
 
 class TaskRefused(FoldlogError):
-    """A task cannot be changed that way, whoever asks; the board is as it was.
+    """A task cannot be changed that way, by anybody; the board is as it was.
 
     Attributes:
         why: ``unknown``: there is no such task. ``blocked``: it would start before its blockers

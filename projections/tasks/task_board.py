@@ -113,7 +113,7 @@ class TaskBoard:
     def claim_next(self, owner: str) -> Task | None:
         """Take the first task that is ready; None where there is none.
 
-        Whoever claims at the same moment gets another one, or none.
+        Somebody who claims at the same moment gets another one, or none.
         """
         while ready := self.board().ready():
             try:

@@ -2,8 +2,8 @@
 
 There is no official offline tokenizer. What the API counted is always better; this is for what it
 has not counted yet: the tail since the last reply, a piece that an edit would free. Characters a
-token differ by a factor of three between prose and Chinese, so the kinds of text are told apart,
-stretch by stretch.
+token differ by a factor of three between prose and Chinese, so the kinds of text are
+distinguished, stretch by stretch.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Reply:
     before: Shares | None = None
 
     def take(self, item: Item, own: Shares, whole: bool) -> None:
-        """One more item: a part of the reply, or something that came since."""
+        """Take one more item: a part of the reply, or something that came since."""
         if _id(item) == self.id:
             _add(self.said, shares(_unthought(item.content)))
         else:
@@ -111,7 +111,9 @@ class UsageTally:
         return [reply for reply in (self.reply, self._open) if reply is not None]
 
     def _continue(self, item: Item, event: Event) -> None:
-        """The newest reply begins or goes on; names in ``<>`` are no models, a harness wrote it."""
+        """Begin or continue the newest reply; names in ``<>`` are not models, a harness wrote
+        it.
+        """
         id, model = _id(item), item.model
         if model is not None and model.startswith("<"):
             return
@@ -132,7 +134,9 @@ class UsageTally:
         return dict(self.reply.since) if self.reply is not None and whole else None
 
     def _learn(self, reply: Reply) -> None:
-        """What came since the last reply took what the inputs of the two differ by."""
+        """Learn from the newest reply: what came since the last one took the difference of their
+        inputs.
+        """
         last = self.reply
         if last is not None and last.model == reply.model and reply.before is not None:
             self.rates = self.rates.learned(reply.before, reply.input - last.input - last.output)

@@ -2,7 +2,7 @@
 
 No message is touched. Five types of events need more than a counter: ``head.moved`` bends the
 lineage, ``view.edited`` paints it, and ``system.set``, ``tools.set`` and ``state.set`` are
-settings, of which the newest on the lineage is in force. The fold keeps their numbers; texts stay
+settings; the newest of each on the lineage is in force. The fold keeps their numbers; texts stay
 in the events.
 
 The newest layout is kept up to date: an edit is painted over it, a move makes it stale. What is

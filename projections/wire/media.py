@@ -55,7 +55,9 @@ def image_type_of(block: Mapping[str, Json]) -> str | None:
 
 
 def pdf_pages(block: Mapping[str, Json]) -> int:
-    """The pages of a document block: counted for PDF in base64, 0 for text, 1 where not known."""
+    """Return the pages of a document block: counted for PDF in base64, 0 for text, 1 where not
+    known.
+    """
     source = block.get("source")
     if not isinstance(source, dict) or source.get("type") not in ("base64", "text", "content"):
         return 1
@@ -68,7 +70,7 @@ def pdf_pages(block: Mapping[str, Json]) -> int:
 
 
 def base64_length(block: Mapping[str, Json]) -> int:
-    """The base64 characters of a block's source; 0 for one that is not in the request."""
+    """Return the base64 characters of a block's source; 0 for one that is not in the request."""
     return len(_base64(block))
 
 

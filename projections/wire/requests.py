@@ -51,7 +51,7 @@ def marks_of(request: Mapping[str, Any]) -> dict[str, list[Mark]]:
     """Return the marks of a request: those of its system prompt, its tools and its messages.
 
     A mark is named by its path, the indexes from the outside in, with ``source`` before one in the
-    content of a source. A mark that is null is none.
+    content of a source. A mark that is null does not count.
     """
     found = {key: list(_marks(request.get(key), [])) for key in VISIBLE}
     return {key: marks for key, marks in found.items() if marks}

@@ -177,8 +177,10 @@ class LineImporter:
         return before
 
     def _is_kept(self, boundary: Node, before: Node) -> bool:
-        """Whether a compaction keeps the line that it names as the tip before it, and that line is
-        in view: when it summarizes from a point on, it names the last line before that point."""
+        """Return whether a compaction keeps the line that it names as the tip before it, and that
+        line is in view: when it summarizes from a point on, it names the last line before that
+        point.
+        """
         holds = self.transcript.fold.moves.holds
         return boundary.logical_parent in kept_by(self.transcript, boundary) and holds(
             self.transcript.version, before.version

@@ -166,8 +166,9 @@ def _last_message(nodes: Iterable[Node]) -> Node | None:
 def _later_descendant(
     leaf: Node, tree: Mapping[str, Node], parents: Mapping[str, str | None]
 ) -> Node:
-    """The newest line below the leaf, if it is later: a child may stand before its parent, and
-    local commands, which are system lines, may follow the last message."""
+    """Return the newest line below the leaf, if it is later: a child may stand before its parent,
+    and local commands, which are system lines, may follow the last message.
+    """
     below = descendants(leaf.uuid, parents)
     own = seconds(leaf.timestamp)
     later = [

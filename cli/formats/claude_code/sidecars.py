@@ -58,7 +58,7 @@ def _referring(records: Iterable[Record]) -> dict[str, str]:
 
 
 def _record_result(name: str, content: bytes, uuid: str | None, importer: LineImporter) -> None:
-    """Record the full text of a result, of which the model saw a preview."""
+    """Record the full text of a result that the model saw as a preview."""
     key = f"file/{name}/{sha256(content).hexdigest()[:32]}"
     if key in importer.log:
         return

@@ -236,8 +236,9 @@ class Transcript:
         return group is not None and group == self._groups.get(other.version)
 
     def end_of(self, node: Node) -> int:
-        """Where to go back to for a line: after the last line of its reply, after the edit of its
-        compaction; for any other line its own version."""
+        """Return where to go back to for a line: after the last line of its reply, after the edit
+        of its compaction; for any other line its own version.
+        """
         if node.version in self._summaries:
             return self._summaries[node.version]
         end = self._group_ends.get(self._groups.get(node.version, ""), 0)
@@ -300,8 +301,9 @@ class Transcript:
         return {name: value for name, value in named.items() if {name: value} not in held}
 
     def is_idle(self, version: int) -> bool:
-        """Whether a version may lie on any lineage and changes none: no line of the conversation,
-        no edit, no setting."""
+        """Return whether a version may lie on any lineage and changes none: no line of the
+        conversation, no edit, no setting.
+        """
         node = self._by_version.get(version)
         counts = node is not None and (node.sent or node.is_boundary)
         return not counts and version not in self._edits and version not in self._settings

@@ -68,7 +68,7 @@ class Writer:
         self._version = event.version
 
     def lines(self, event: Event) -> list[Line]:
-        """Return the lines of an event that is none yet; many have none."""
+        """Return the lines of an event that has none yet; many stay without."""
         self._version = event.version
         if event.type == "head.moved":
             self._moves.add(event.version, event.data)

@@ -70,13 +70,13 @@ class ImporterTests:
 
     @pytest.fixture
     def target(self) -> Iterator[Store]:
-        """A store in memory."""
+        """Yield a store in memory."""
         with EventStore(":memory:") as store:
             yield store
 
     @pytest.fixture
     def copy(self, sample: Sample, tmp_path: Path) -> Path:
-        """A copy of the sample."""
+        """Return a copy of the sample."""
         path = tmp_path / "copy" / sample.path.name
         if sample.path.is_dir():
             shutil.copytree(sample.path, path)
