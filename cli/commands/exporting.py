@@ -38,7 +38,7 @@ class _Export:
         at: The version, as a person names it; None: all that was recorded.
         whole: All of it, not only what the view shows.
         side_by_side: The number of a compaction, for the page about it.
-        telling: What of a session is told.
+        telling: What to show of a session.
     """
 
     store: Store

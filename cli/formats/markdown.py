@@ -66,7 +66,7 @@ def export_lines(store: Store, session: str, until: int | None = None) -> Iterat
 def export_narrative(
     store: Store, session: str, until: int | None = None, telling: Telling = ALL
 ) -> Iterator[bytes]:
-    """Yield the parts of the document that holds what is told of a session, as UTF-8."""
+    """Yield the parts of the document of a session, as UTF-8."""
     document = _Document()
     for passage in telling.narrate(store, session, until):
         for part in document.parts(passage):

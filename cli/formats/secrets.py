@@ -141,7 +141,7 @@ def _finder() -> Find:
 
 
 def _whole(line: str, found: str) -> str:
-    """Return all of a key of which the scanner reports a part only."""
+    """Return the whole of a key that the scanner reports only in part."""
     at = line.find(found)
     if at < 0:
         return found

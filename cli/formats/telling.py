@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What of a session is told.
+    """What an export shows of a session.
 
     Attributes:
         prompts: Only what the person said.

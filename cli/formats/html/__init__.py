@@ -29,7 +29,7 @@ def export_lines(store: Store, session: str, until: int | None = None) -> Iterat
 def export_narrative(
     store: Store, session: str, until: int | None = None, telling: Telling = ALL
 ) -> Iterator[bytes]:
-    """Return the page of what is told of a session, in pieces."""
+    """Return the page of a session, as far as ``telling`` shows it, in pieces."""
     return page(telling.narrate(store, session, until), Fragments())
 
 

@@ -65,7 +65,7 @@ def compared(
         store: The store that holds the session.
         session: Its id.
         number: Which compaction, counted from 1; negative: from the end.
-        telling: What is told of the session.
+        telling: What to show of the session.
         fragments: Makes the fragments of its passages.
 
     Raises:
