@@ -86,12 +86,12 @@ def recorded(drafts: list[EventDraft]) -> Session:
 
 def fits_or_says_why(session: Session, window: int) -> None:
     before = len(check(render(session.view(), open="recover")))
-    newest = list(session.store.read(session.id, types=("message.user",)))[-1]
-    too_large = estimate(newest.data["content"]) > room(window)
+    spoken = list(session.store.read(session.id, types=("message.user",)))[-1:]
+    too_large = [e.version for e in spoken if estimate(e.data["content"]) > room(window)]
     try:
         view = session.prepare("adaptive", window=window)
     except MessageTooLarge as error:
-        if too_large and f"version {newest.version}, takes" in str(error):
+        if too_large and f"version {too_large[0]}, takes" in str(error):
             return
         raise
     assert takes(view) <= room(window)

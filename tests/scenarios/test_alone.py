@@ -46,7 +46,7 @@ def run(api: Server, name: str, calls: int, window: int, lines: int, **more: Any
 
 
 def test_five_hundred_calls(api: Server) -> None:
-    agent = run(api, "adaptive", 500, 12_000, 20, thinks=lambda n: n % 170 == 0)
+    agent = run(api, "adaptive", 500, 9_000, 12, thinks=lambda n: n % 170 == 0)
     for request in api.requests:
         assert REQUEST in json.dumps(request.call.messages)
     assert rules(agent.session).count("summarize") > 5
