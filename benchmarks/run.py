@@ -50,7 +50,7 @@ class Sizes:
         writers: Messages of each of the writing processes.
         disk: The lengths whose bytes on disk are reported.
         starts: How often a command is started.
-        forms: Turns of a loop that is recorded in the forms of several clients.
+        forms: Turns of a loop that is recorded in two forms.
     """
 
     rounds: int
