@@ -53,7 +53,9 @@ class Rates:
         total = sum(self.weights.values())
         if not total:
             return 1.0
-        return sum(self.by_kind[kind] * weight for kind, weight in self.weights.items()) / total
+        mean = sum(self.by_kind[kind] * weight for kind, weight in self.weights.items()) / total
+        rates = [self.by_kind[kind] for kind in self.weights]
+        return min(max(mean, min(rates)), max(rates))  # rounding may leave their range
 
     def learned(self, shares: Shares, real: float) -> Rates:
         """Return what is known after content of these shares took ``real`` tokens.
