@@ -270,6 +270,20 @@ class AsyncEventStore:
         """
         return await self.run(lambda store: store.fork(session, at=at, title=title, new=new))
 
+    async def take_fork(self, name: str, first: EventDraft, parent: Event) -> Event:
+        """Start a fork with the first event that it has in another store.
+
+        Args:
+            name: The id of the fork.
+            first: That event, its time included.
+            parent: The event of this store that it follows.
+
+        Raises:
+            VersionConflict: There is a session of that name already.
+            InvalidDraft: ``name`` is not a valid id.
+        """
+        return await self.run(lambda store: store.take_fork(name, first, parent))
+
     @asynccontextmanager
     async def lease(self, session: str, *, holder: str | None = None) -> AsyncIterator[Holder]:
         """Keep a session for this program alone, for the time of a ``with`` block.

@@ -20,7 +20,7 @@ ARGUMENTS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def filled() -> Iterator[EventStore]:
     """A store with the sessions of showcase.py."""
     with EventStore(":memory:", clock=clock()) as store:
@@ -28,7 +28,7 @@ def filled() -> Iterator[EventStore]:
         yield store
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium with a profile of its own; tests are skipped where there is none."""
     sync_api = pytest.importorskip("playwright.sync_api")
