@@ -30,8 +30,8 @@ MOST = 8.0
 """How much more the last third of the turns may cost than the third before it. They are not the
 same turns: the outputs are of random lengths.
 
-1.5 is what it should be, and was until a harness's own edits were recognised: a list is now compared
-with the branches that were left behind, and that is read again for each request (docs/decisions.md,
+It should be 1.5, and was until a harness's own edits were recognised: a list is now compared with
+the branches that were left behind, and these are read again for each request (docs/decisions.md,
 "The cost of a long session is counted, not timed"). Measured then: up to 4.3."""
 
 
