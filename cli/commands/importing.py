@@ -197,7 +197,7 @@ def _total(reports: Sequence[ImportReport]) -> str:
     new = sum(report.new for report in reports)
     notes = [line for report in reports for line in report.rejected]
     lines = sum(1 for line in notes if line.line)
-    told = f", {lines:,} unreadable lines" if lines else ""
+    told = f", {lines:,} unreadable {'line' if lines == 1 else 'lines'}" if lines else ""
     told += f", {_files(len(notes) - lines)} unreadable" if len(notes) > lines else ""
     return f"{_files(len(reports))}: {new:,} new events{told}"
 

@@ -64,7 +64,7 @@ def format_protocols() -> None:
 
 
 def importer_tests() -> None:
-    """How the tests are inherited, and what each of them promises."""
+    """Print how the tests are inherited, and what each of them promises."""
     code = (testing.__doc__ or "").partition("::\n")[2]
     shown = takewhile(lambda line: line[:1] in ("", " "), code.strip("\n").split("\n"))
     fence(dedent("\n".join(shown)).rstrip(), "python")
