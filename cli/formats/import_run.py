@@ -80,6 +80,7 @@ class ImportRun:
             dry_run=self.dry_run,
             follow=follow,
             recorded=self._count,
+            via=self.format,
         )
 
     def name_for(self, wanted: str, file: str, first: str) -> str:

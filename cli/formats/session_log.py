@@ -9,7 +9,7 @@ from foldlog.eventstore.events import EventDraft
 from foldlog.projections.view.lineage import Moves, join_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from foldlog.cli.formats.jsonl_source import Record
     from foldlog.eventstore import Store
@@ -36,6 +36,7 @@ class SessionLog:
         dry_run: Record nothing.
         follow: Called with each event that the store has of the session.
         recorded: Called with the number of events of each transaction.
+        via: The name of the format: who decided the edits of the view that it writes.
 
     Attributes:
         session: The session's id.
@@ -51,6 +52,7 @@ class SessionLog:
         dry_run: bool = False,
         follow: Callable[[Event], None] | None = None,
         recorded: Callable[[str, int], None] | None = None,
+        via: str | None = None,
     ) -> None:
         self.session = session
         self.version = 0
@@ -58,6 +60,7 @@ class SessionLog:
         self._file = file
         self._dry_run = dry_run
         self._count = recorded
+        self._via = via
         self._keys: dict[str, int] = {}
         self._waiting: list[EventDraft] = []
         self._moves = Moves()
@@ -191,6 +194,78 @@ class SessionLog:
         ranges = self._moves.lineage(self.version).ranges
         versions = (version for first, last in ranges for version in range(first, last + 1))
         return [version for version in versions if version in self._lines or version in wanted]
+
+    def edit(
+        self,
+        shown: Mapping[str, Json],
+        versions: Iterable[int],
+        key: str,
+        *,
+        of: int,
+        rule: str = "compact",
+        reason: str | None = None,
+        **data: Json,
+    ) -> int | None:
+        """Show events differently from here on, as the program does that the source comes from.
+
+        Args:
+            shown: How each is shown: ``{"shown": "hidden"}``, ``{"shown": "cleared", "text": …}``
+                or another entry of an edit (docs/event-format.md), without its range.
+            versions: Those that are shown so, in ascending order: what ``write`` returned for each.
+            key: What names the edit within the session.
+            of: The version of the line that the edit follows from.
+            rule: What the program calls it; it is recorded as ``<format>/<rule>``.
+            reason: Why, for a person to read.
+            data: More fields of ``view.edited``, such as ``tokens_before``.
+
+        Returns:
+            The version of the edit; None where there is nothing to show differently.
+        """
+        ranges = join_ranges((version, version) for version in versions)
+        if not ranges:
+            return None
+        edits = [{"first": first, "last": last, **shown} for first, last in ranges]
+        said: dict[str, Json] = {"rule": f"{self._via}/{rule}", "reason": reason, "edits": edits}
+        return self.write("view.edited", {**said, "via": self._via, **data}, key, of=of)
+
+    def summarize(
+        self,
+        content: Json,
+        versions: Sequence[int],
+        key: str | Record,
+        *,
+        occurred: Json = None,
+        rule: str = "compact",
+        reason: str | None = None,
+        line: dict[str, Json] | None = None,
+        **data: Json,
+    ) -> list[int]:
+        """Write the summary that a program put in place of events, and show it for them.
+
+        Args:
+            content: The summary as the program sends it: a text, or blocks of a user message.
+            versions: What it is shown for, in ascending order: what ``write`` returned for each.
+                A summary that is shown for nothing is recorded and not shown.
+            key: What names it within the session: its record, or a text.
+            occurred: When it was written, as for ``write``.
+            rule: As for ``edit``.
+            reason: As for ``edit``.
+            line: As for ``write``.
+            data: More fields of ``view.edited``, such as ``tokens_before``.
+
+        Returns:
+            The versions of the summary and of its edit, for ``show``.
+        """
+        covers = [list(part) for part in join_ranges((v, v) for v in versions)]
+        text = "text" if isinstance(content, str) else "content"
+        said: dict[str, Json] = {text: content, "covers": covers, "by": self._via}
+        summary = self.write("summary.written", said, key, occurred=occurred, line=line)
+        name = key if isinstance(key, str) else key.key
+        shown: dict[str, Json] = {"shown": "summary", "summary": summary}
+        edit = self.edit(
+            shown, versions, f"{name}/shown", of=summary, rule=rule, reason=reason, **data
+        )
+        return [summary] if edit is None else [summary, edit]
 
     def rename(self, title: str, now: str | None) -> None:
         """Give the session a title, if it is not the one that it has now."""

@@ -10,7 +10,7 @@ import pytest
 from foldlog.cli.formats import ImportRun, Source
 from foldlog.cli.formats.session_log import SessionLog
 from foldlog.eventstore import EventStore
-from foldlog.projections import Session
+from foldlog.projections import Session, render
 
 SOURCE = Source(Path("chat.json"))
 
@@ -79,6 +79,52 @@ def test_what_is_new_hangs_on_what_it_answers(store: EventStore) -> None:
     seen = {v for piece in view.pieces for v in range(piece.first, piece.last + 1)}
     assert {store.get("s", v).data.get("content") for v in seen} >= {"a", "c"}
     assert "b" not in {store.get("s", v).data.get("content") for v in seen}
+
+
+def test_a_summary_is_shown_for_what_it_covers(store: EventStore) -> None:
+    for _ in range(2):
+        log = opened(store)
+        covered = [log.write("message.user", {"content": text}, text) for text in "abc"]
+        shown = log.summarize("a, b and c", covered, "sum", reason="too long", tokens_before=9)
+        log.write("message.user", {"content": "d"}, "d")
+        log.flush()
+    assert log.version == 6
+    assert request(store) == ["a, b and c", "d"]
+    assert request(store, at="before-compaction:1") == ["a", "b", "c"]
+    summary, edit = (store.get("s", version) for version in shown)
+    assert summary.data == {"text": "a, b and c", "covers": [[1, 3]], "by": "chat"}
+    assert (edit.data["rule"], edit.data["via"]) == ("chat/compact", "chat")
+    assert edit.data["tokens_before"] == 9
+    assert edit.meta == {"of": summary.version}
+
+
+def test_a_summary_that_is_shown_for_nothing_is_recorded(store: EventStore) -> None:
+    log = opened(store)
+    (summary,) = log.summarize([{"type": "text", "text": "nothing"}], [], "sum")
+    log.flush()
+    assert store.get("s", summary).data["content"] == [{"type": "text", "text": "nothing"}]
+    assert request(store) == []
+
+
+def test_an_edit_hides_and_counts_on_its_branch_only(store: EventStore) -> None:
+    log = opened(store)
+    one, two, three = (log.write("message.user", {"content": t}, t) for t in "abc")
+    edit = log.edit({"shown": "hidden"}, [one, three], "edit", of=three, rule="context_edit")
+    assert edit is not None
+    log.show([one, two, three, edit])
+    log.flush()
+    assert request(store) == ["b"]
+    log.show([one, two, three])
+    log.flush()
+    assert request(store) == ["a", "b", "c"]
+    assert log.edit({"shown": "hidden"}, [], "none", of=three) is None
+
+
+def request(store: EventStore, at: str | None = None) -> list[str]:
+    """What the model gets: each text."""
+    messages = render(Session(store, "s").view(at))["messages"]
+    blocks = [block for message in messages for block in message["content"]]
+    return [block["text"] if isinstance(block, dict) else block for block in blocks]
 
 
 def test_a_time_that_is_none_is_left_out(store: EventStore) -> None:
