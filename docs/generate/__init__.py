@@ -16,6 +16,7 @@ from docs.generate.backends import (
 from docs.generate.command_line import commands
 from docs.generate.compaction import preset, presets, rule_kinds, settings
 from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
+from docs.generate.format_table import format_table
 from docs.generate.formats import (
     format_protocols,
     importer_answers,
@@ -39,6 +40,7 @@ __all__ = [
     "example",
     "file",
     "format_protocols",
+    "format_table",
     "importer_answers",
     "importer_example",
     "importer_tests",

@@ -1,0 +1,101 @@
+"""What each format can do, one row a format: the table of docs/formats.md.
+
+Add a row with the format. Whether it is imported and exported is read from the registries; the rest
+is what its tests show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from docs.generate.markdown import table
+from foldlog.cli.formats.registry import BUILT_IN_EXPORTERS, BUILT_IN_IMPORTERS
+
+YES, NO = "yes", "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a format can do.
+
+    Attributes:
+        name: Its name on the command line.
+        program: Whose it is.
+        branches: What becomes of rewinds, forks and undo.
+        compactions: What becomes of the program's own compactions; for an export, of foldlog's.
+        subagents: What becomes of subagents.
+        images: What becomes of images.
+        usage: What becomes of the tokens that the API counted.
+        verified: Against which program and version, or by which files, this was tested.
+    """
+
+    name: str
+    program: str
+    branches: str = NO
+    compactions: str = NO
+    subagents: str = NO
+    images: str = NO
+    usage: str = NO
+    verified: str = ""
+
+
+ROWS = (
+    Row(
+        "claude-code",
+        "Claude Code",
+        branches="in and out",
+        compactions="in and out",
+        subagents="in and out",
+        images="in and out",
+        usage="in and out",
+        verified="the program, 2.1.332 and 2.1.197: resumes compared, files byte for byte",
+    ),
+    Row("foldlog", "foldlog's JSON Lines", *(["whole"] * 5), verified="hash by hash"),
+    Row("jsonl", "the same, as `export` names it", *(["whole"] * 5), verified="hash by hash"),
+    Row(
+        "markdown",
+        "for people",
+        branches="marked",
+        compactions="marked",
+        subagents="named",
+        images="named",
+        verified="by its files",
+    ),
+    Row(
+        "html",
+        "for people",
+        branches="marked",
+        compactions="marked, side by side",
+        subagents="pages",
+        images="shown",
+        usage="shown",
+        verified="in a browser",
+    ),
+)
+"""The formats, those of programs first as ``foldlog import --help`` lists them."""
+
+
+def format_table() -> None:
+    """Print what each format can do."""
+    table(
+        (
+            *("format", "of", "import", "export", "branches", "compactions"),
+            *("subagents", "images", "usage", "verified with"),
+        ),
+        *(_cells(row) for row in ROWS),
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        f"`{row.name}`",
+        row.program,
+        YES if row.name in BUILT_IN_IMPORTERS else NO,
+        YES if row.name in BUILT_IN_EXPORTERS else NO,
+        row.branches,
+        row.compactions,
+        row.subagents,
+        row.images,
+        row.usage,
+        row.verified,
+    )
