@@ -8,6 +8,7 @@ registry       which formats there are                   session_log   one sessi
 source_files   the files at a path, and how each begins                into the store
 import_run     many sources into one store               report        the outcome of a file
 watching       sources that change                       testing       tests for every importer
+openai_blocks  OpenAI's items and messages → blocks
 """
 
 from __future__ import annotations
