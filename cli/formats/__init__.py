@@ -9,6 +9,7 @@ source_files   the files at a path, and how each begins                into the 
 import_run     many sources into one store               report        the outcome of a file
 watching       sources that change                       testing       tests for every importer
 openai_blocks  OpenAI's items and messages → blocks
+foreign_database  another program's SQLite database      database_copy  as it was at one moment
 """
 
 from __future__ import annotations

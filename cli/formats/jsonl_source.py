@@ -200,6 +200,19 @@ def read(content: bytes, is_record: IsRecord = never) -> Reading:
     return Reading(reader.records, reader.pending)
 
 
+def decoded(text: str) -> tuple[Json, str | None]:
+    """Return the JSON value that a text holds, and None; or None, and why it holds none.
+
+    Args:
+        text: What a database keeps as text; bytes that are no UTF-8 are in it as lone surrogates.
+    """
+    raw = text.encode("utf-8", "surrogateescape")
+    try:
+        return _decoded(raw), None
+    except (ValueError, RecursionError):
+        return None, _reason(raw)
+
+
 def records_of(values: Iterable[Json]) -> list[Record]:
     """Return the items of a list in a JSON document as records; ``line`` is the item's place."""
     seen: Counter[str] = Counter()

@@ -131,6 +131,7 @@ class SessionLog:
         occurred: Json = None,
         of: int | None = None,
         line: dict[str, Json] | None = None,
+        source: dict[str, Json] | None = None,
     ) -> int:
         """Write an event, unless it is recorded already.
 
@@ -144,6 +145,8 @@ class SessionLog:
             of: The version of the line that it follows from, for an event that is not itself a line
                 of the source.
             line: What an export needs to write the line again, and ``data`` does not have.
+            source: Where it was read in the file, if it is no record: ``table`` and ``row`` of a
+                database.
 
         Returns:
             The version of the event, recorded now or before.
@@ -153,6 +156,8 @@ class SessionLog:
         if known is not None:
             return known
         meta: dict[str, Json] = {} if isinstance(key, str) else {"source": self.source_of(key)}
+        if source is not None:
+            meta["source"] = {"file": self._file, **source}
         if of is not None:
             meta["of"] = of
         if line is not None:
