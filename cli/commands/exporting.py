@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TypeAlias
 
@@ -13,7 +13,8 @@ import click
 from foldlog.cli import files, formats
 from foldlog.cli.commands.format_names import FormatName, HelpWithFormats
 from foldlog.cli.formats import EXPORTERS, FolderExporter
-from foldlog.cli.formats.protocols import NarrativeExporter, SessionsExporter
+from foldlog.cli.formats.losses import Losses
+from foldlog.cli.formats.protocols import NarrativeExporter, SessionsExporter, ViewFolderExporter
 from foldlog.cli.formats.secrets import Masker
 from foldlog.cli.formats.telling import ALL, Telling
 from foldlog.cli.options import SessionName
@@ -39,6 +40,7 @@ class _Export:
         whole: All of it, not only what the view shows.
         side_by_side: The number of a compaction, for the page about it.
         telling: What to show of a session.
+        losses: What the format cannot hold, once it is written.
     """
 
     store: Store
@@ -47,6 +49,7 @@ class _Export:
     whole: bool
     side_by_side: int | None
     telling: Telling
+    losses: Losses = field(default_factory=Losses)
 
     def content(self, name: str) -> Iterator[bytes]:
         """Return one session in pieces."""
@@ -55,7 +58,12 @@ class _Export:
         until = export_version(self.store, name, self.at)
         if self.telling == ALL:
             return formats.export_lines(
-                self.store, name, format=self.form, until=until, whole=self.whole
+                self.store,
+                name,
+                format=self.form,
+                until=until,
+                whole=self.whole,
+                losses=self.losses,
             )
         exporter = EXPORTERS.load(self.form)
         if not isinstance(exporter, NarrativeExporter):
@@ -70,11 +78,18 @@ class _Export:
         exporter = EXPORTERS.load(self.form)
         if isinstance(exporter, SessionsExporter):
             return self.files_of(_with_descendants(self.store, name))
-        if not isinstance(exporter, FolderExporter):
+        if not isinstance(exporter, FolderExporter | ViewFolderExporter):
             raise click.ClickException(f"{self.form} makes one file. Name a file, not a folder.")
         if self.telling != ALL or self.side_by_side is not None:
             raise click.UsageError(f"{self.form} holds all of a session. Leave the options out.")
-        return exporter.export_files(self.store, name, export_version(self.store, name, self.at))
+        until = export_version(self.store, name, self.at)
+        if isinstance(exporter, FolderExporter):
+            return exporter.export_files(self.store, name, until)
+        from foldlog.cli.formats.conversation import Conversation
+
+        return exporter.export_view_files(
+            Conversation.of(self.store, name, until, whole=self.whole, losses=self.losses)
+        )
 
     def files_of(self, infos: Iterable[SessionInfo]) -> Files:
         """Return (path, content) of the files of many sessions."""
@@ -105,7 +120,7 @@ class _Export:
     help="As what.",
 )
 @click.option("--at", metavar="VERSION", help="As it was at this version.")
-@click.option("--whole", is_flag=True, help="All, not only what the view shows (claude-code).")
+@click.option("--whole", is_flag=True, help="All, not only what the view shows.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file, or to a folder (FOLDER/).")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 @click.option(
@@ -143,7 +158,8 @@ def export_command(
     needs nothing else; into a folder, it is an index and a page for each session: of SESSION and
     what came from it, or without SESSION of the whole store. jsonl holds every event without loss.
     claude-code gives back every line of an imported transcript; what was cleared, previewed or
-    hidden since is written as the view shows it, so that the program goes on with that.
+    hidden since is written as the view shows it, so that the program goes on with that. The others
+    are for programs and write what the model sees; what they cannot hold is counted on stderr.
 
     --redact-secrets needs `pip install "foldlog[secrets]"`. It finds much, not all: look at the
     file before you share it.
@@ -159,6 +175,8 @@ def export_command(
             raise click.UsageError("--project chooses sessions. Leave SESSION out.")
         else:
             _write(export, find(store, session), output, force=force)
+    for line in export.losses.lines():
+        note(line)
     if masker is not None:
         note(_what_was_masked(masker))
 

@@ -10,6 +10,8 @@ import_run     many sources into one store               report        the outco
 watching       sources that change                       testing       tests for every importer
 openai_blocks  OpenAI's items and messages → blocks
 foreign_database  another program's SQLite database      database_copy  as it was at one moment
+conversation   a view as turns, for exporters            losses        what is not carried
+to_openai      turns as OpenAI's APIs have them
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from foldlog.cli.formats.protocols import (
     FolderExporter,
     Importer,
     Source,
+    ViewExporter,
     WholeExporter,
 )
 from foldlog.cli.formats.registry import EXPORTERS, IMPORTERS, problems
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from foldlog.cli.formats.losses import Losses
     from foldlog.eventstore import Store
 
 __all__ = [
@@ -48,6 +52,7 @@ __all__ = [
     "Progress",
     "Source",
     "SourceFiles",
+    "ViewExporter",
     "default_locations",
     "detect",
     "existing",
@@ -152,6 +157,7 @@ def export_lines(
     format: str = "claude-code",
     until: int | None = None,
     whole: bool = False,
+    losses: Losses | None = None,
 ) -> Iterator[bytes]:
     """Return the session as another program keeps it, in pieces (lines, where there are any).
 
@@ -161,11 +167,17 @@ def export_lines(
         format: One of EXPORTERS.
         until: Only what was recorded up to this version.
         whole: Write all, also where the format writes what the view shows.
+        losses: Takes up what the format cannot hold, while the pieces are made.
 
     Raises:
         SourceError: The format is unknown, or it makes several files.
     """
     exporter = EXPORTERS.load(format)
+    if isinstance(exporter, ViewExporter):
+        from foldlog.cli.formats.conversation import Conversation  # which renders views
+
+        conversation = Conversation.of(store, session, until, whole=whole, losses=losses)
+        return exporter.export_view(conversation)
     if not isinstance(exporter, Exporter):
         raise SourceError(f"{format} makes several files. Name a folder for them.")
     if whole and isinstance(exporter, WholeExporter):

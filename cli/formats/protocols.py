@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from foldlog.cli.formats.conversation import Conversation
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.jsonl_source import Reading
     from foldlog.cli.formats.report import ImportReport
@@ -110,6 +111,27 @@ class WholeExporter(Protocol):
 
     def export_whole(self, store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
         """Return the content with all that the view shows in part or not at all (``--whole``)."""
+
+
+@runtime_checkable
+class ViewExporter(Protocol):
+    """Writes what the model sees of a session in a form of another kind.
+
+    It gets the view as turns, and says in ``conversation.losses`` what its form cannot hold.
+    """
+
+    def export_view(self, conversation: Conversation) -> Iterator[bytes]:
+        """Return the content in pieces (each a line with its newline, where there are lines)."""
+
+
+@runtime_checkable
+class ViewFolderExporter(Protocol):
+    """What such an exporter offers as well, if it can write media as files of their own."""
+
+    def export_view_files(
+        self, conversation: Conversation
+    ) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """Return (relative path with ``/``, content in pieces) of each file."""
 
 
 @runtime_checkable

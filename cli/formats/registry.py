@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
 
-from foldlog.cli.formats.protocols import Exporter, FolderExporter, Importer
+from foldlog.cli.formats.protocols import Exporter, FolderExporter, Importer, ViewExporter
 from foldlog.eventstore.errors import SourceError
 from foldlog.projections.registry import Registry
 
@@ -30,6 +30,9 @@ BUILT_IN_EXPORTERS = {
     "html": "html",
     "jsonl": "jsonl",
     "claude-code": "claude_code",
+    "openai": "openai.responses",
+    "openai-chat": "openai.chat",
+    "atif": "atif.exporting",
 }
 """The module of each exporter in this package."""
 
@@ -88,8 +91,8 @@ class Formats(Mapping[str, Offered], Generic[Offered]):
 IMPORTERS: Formats[Importer] = Formats("import format", BUILT_IN_IMPORTERS, (Importer,))
 """The formats that ``foldlog import`` reads."""
 
-EXPORTERS: Formats[Exporter | FolderExporter] = Formats(
-    "export format", BUILT_IN_EXPORTERS, (Exporter, FolderExporter)
+EXPORTERS: Formats[Exporter | FolderExporter | ViewExporter] = Formats(
+    "export format", BUILT_IN_EXPORTERS, (Exporter, FolderExporter, ViewExporter)
 )
 """The formats that ``foldlog export`` writes."""
 
@@ -108,7 +111,7 @@ def _format(name: str, given: Any) -> Any:
     """Return what another package registered, if it is a format with a name of its own."""
     if name in BUILT_IN_IMPORTERS or name in BUILT_IN_EXPORTERS:
         raise ValueError("foldlog has a format of that name itself")
-    if not isinstance(given, (Importer, Exporter, FolderExporter)):
+    if not isinstance(given, (Importer, Exporter, FolderExporter, ViewExporter)):
         raise TypeError(f"{given!r} has neither the functions of an importer nor of an exporter")
     return given
 

@@ -53,7 +53,7 @@ def importer_answers() -> None:
 
 def format_protocols() -> None:
     """Print the functions of importers and exporters and what the protocols say of each."""
-    exporters = formats.Exporter, formats.FolderExporter
+    exporters = formats.Exporter, formats.ViewExporter, formats.FolderExporter
     for protocol in (formats.Importer, *exporters, NarrativeExporter, SessionsExporter):
         print(f"\n### `{protocol.__name__}`\n\n{summary(protocol)}")
         lines: list[str] = []

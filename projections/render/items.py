@@ -83,6 +83,13 @@ def items(view: View) -> list[Item]:
     return found
 
 
+def whole_items(view: View) -> list[Item]:
+    """Return all that happened on the lineage of a view, however its edits show it."""
+    events = list(view.load(view.lineage))
+    notes = earlier_notes(events)
+    return [item for event in events for item in items_from(event, WHOLE, notes)]
+
+
 def notes_in(view: View) -> Notes:
     """Return what events of a view note of the form of earlier ones."""
     shown = (piece for piece in view.pieces if not piece.hides)

@@ -74,6 +74,22 @@ class Message:
         """Its items in the order of its content."""
         return sorted(self.items, key=lambda item: _ORDER.get(item.kind, len(_ORDER)))
 
+    @property
+    def parts(self) -> list[tuple[Item, Content]]:
+        """Its items in the order of its content, each with the content that is sent for it.
+
+        An attachment that joined a result is in the content of that result.
+        """
+        results = [item for item in self.items if item.kind == "result"]
+        attached = [
+            item
+            for item in self.items
+            if item.kind == "attachment" and any(item.content is c for c in self.attachments)
+        ]
+        said = [item for item in self.items if item.kind not in _ORDER]
+        contents = [*self.results, *self.attachments, *self.said]
+        return list(zip([*results, *attached, *said], contents, strict=True))
+
     def to_json(self) -> dict[str, Any]:
         """Return it for the wire; content of one part is the very object that was recorded."""
         parts = [*self.results, *self.attachments, *self.said]

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.errors import InvalidView
-from foldlog.projections.render.items import Item, items
+from foldlog.projections.render.items import Item, items, whole_items
 from foldlog.projections.render.messages import Message, messages
 from foldlog.projections.render.repairs import Repair, RepairContext, repair_items
 from foldlog.projections.render.repairs.characters import whole_characters
@@ -50,9 +50,15 @@ def render(view: View, *, open: Open = "error", model: str | None = None) -> dic
     return request_of(view, render_messages(view, open=open, model=model))
 
 
-def render_messages(view: View, *, open: Open, model: str | None = None) -> list[Message]:
-    """Return the messages of a request before they become JSON: each knows its items."""
-    return _messages_of_view(view, open, model)[0]
+def render_messages(
+    view: View, *, open: Open, model: str | None = None, whole: bool = False
+) -> list[Message]:
+    """Return the messages of a request before they become JSON: each knows its items.
+
+    Args:
+        whole: All that happened on the view's lineage, however its edits show it.
+    """
+    return _messages_of_view(view, open, model, whole)[0]
 
 
 def request_of(view: View, messages: Iterable[Message]) -> dict[str, Any]:
@@ -90,9 +96,9 @@ def messages_of(seen: list[Item], *, model: str | None = None) -> list[dict[str,
 
 
 def _messages_of_view(
-    view: View, open: Open, model: str | None
+    view: View, open: Open, model: str | None, whole: bool = False
 ) -> tuple[list[Message], RepairContext]:
-    seen = join_replies(items(view))
+    seen = join_replies(whole_items(view) if whole else items(view))
     if open == "error":
         ours = [call for call in waiting_calls(seen) if kind(call.block) == CALL]
         if ours:

@@ -157,3 +157,31 @@ class TestFiles:
     def test_at_a_version_only_what_was_there_is_exported(self, run: Run) -> None:
         lines = run("export", DEMO, "--to", "jsonl", "--at", "edit:1").stdout.splitlines()
         assert [loads(line)["version"] for line in lines] == list(range(1, 12))
+
+
+class TestLosses:
+    def test_what_is_not_carried_is_counted_on_stderr(self, run: Run) -> None:
+        done = run("export", DEMO, "--to", "openai", "--whole")
+        assert done.exit_code == 0
+        assert loads(done.stdout.encode())["input"]
+        assert "Not carried: mark of a failed result (2 times): only its text says so." in (
+            done.stderr.splitlines()
+        )
+
+    def test_a_view_that_is_carried_whole_says_nothing(self, run: Run) -> None:
+        done = run("export", DEMO, "--to", "openai", "--at", "5")
+        assert (done.exit_code, done.stderr) == (0, "")
+
+    def test_a_trajectory_with_its_images_goes_into_a_folder(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        done = run("export", DEMO, "--to", "atif", "--at", "10", "-o", f"{tmp_path}/run/")
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert (tmp_path / "run" / "trajectory.json").is_file()
+        (image,) = (tmp_path / "run" / "images").iterdir()
+        assert image.read_bytes().startswith(b"\x89PNG")
+
+    def test_openai_is_one_file(self, run: Run, tmp_path: Path) -> None:
+        done = run("export", DEMO, "--to", "openai", "-o", f"{tmp_path}/run/")
+        assert done.exit_code == 2
+        assert "openai makes one file. Name a file, not a folder." in done.stderr

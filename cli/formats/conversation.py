@@ -1,0 +1,330 @@
+"""A session as its view shows it, for exporters: settings, turns, and what cannot be carried.
+
+    for turn in conversation.turns:
+        if turn.role == "assistant":
+            write(turn.calls, portable(turn.blocks, conversation.losses))
+
+Turns hold what ``foldlog view --as request`` prints, block by block, with the events that it comes
+from. ``portable`` turns blocks into the few things that every format knows: texts and media. What
+a format cannot hold is counted in ``conversation.losses``, which the command prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
+from uuid import UUID, uuid5
+
+from foldlog.cli.formats.losses import Losses
+from foldlog.eventstore import Event, Store
+from foldlog.eventstore.clock import microseconds
+from foldlog.eventstore.events import Json
+from foldlog.eventstore.listing import SessionInfo
+from foldlog.projections.render.items import Item, Kind, Role
+from foldlog.projections.render.messages import Message
+from foldlog.projections.render.render import render_messages, request_of
+from foldlog.projections.view.open import open_view
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import (
+    CALL,
+    THINKING,
+    Content,
+    blocks,
+    call_id,
+    content_of,
+    is_server_result,
+    kind,
+    objects,
+)
+
+NAMESPACE = UUID("6b5f0a52-3f6c-5d0e-9a3e-7a1f0c4e2d11")
+"""Of the ids that exports derive from sessions and versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing that the model sees: a prompt, a result, an attachment, a summary, a whole reply.
+
+    Attributes:
+        role: Whose message it is part of.
+        kind: What it is: ``message``, ``result``, ``attachment``, ``summary`` or ``marker``.
+        blocks: The wire blocks, as they are shown. They belong to the log: never change them.
+        version: The first event that it comes from; for a marker, the first that it covers.
+        at: When it was said, in microseconds since 1970; never before the turn ahead of it.
+        events: The events that it comes from: several for a reply in parts, none for what foldlog
+            puts in itself.
+    """
+
+    role: Role
+    kind: Kind
+    blocks: list[Json]
+    version: int
+    at: int
+    events: tuple[Event, ...] = ()
+
+    @property
+    def reply(self) -> str | None:
+        """The message id of a reply; None where it is not known."""
+        return self._text("id")
+
+    @property
+    def model(self) -> str | None:
+        """The model that wrote a reply; None where it is not known."""
+        return self._text("model")
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether a model wrote the reply: harnesses write some, with a model's name in ``<>``."""
+        return not (self.model or "").startswith("<")
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why a reply ended, as its last part says it."""
+        found = [event.data.get("stop_reason") for event in self.events]
+        return next((reason for reason in reversed(found) if isinstance(reason, str)), None)
+
+    @property
+    def usage(self) -> dict[str, Json] | None:
+        """What the API counted for a reply: that of its part with the most output."""
+        found = [event.data.get("usage") for event in self.events]
+        usages = [usage for usage in found if isinstance(usage, dict)]
+        return max(usages, key=lambda usage: count(usage.get("output_tokens")), default=None)
+
+    @property
+    def calls(self) -> list[Json]:
+        """The ``tool_use`` blocks."""
+        return [block for block in self.blocks if kind(block) == CALL]
+
+    @property
+    def result(self) -> Json:
+        """The ``tool_result`` block of a turn of that kind."""
+        return self.blocks[0]
+
+    @property
+    def thinking(self) -> list[Json]:
+        """The thinking of a reply: as it is shown, else as it was recorded.
+
+        What a model thought is part of what it did, also where another request leaves it out.
+        """
+        shown = [block for block in self.blocks if kind(block) in THINKING]
+        recorded = (blocks(content_of(event.data.get("content"))) for event in self.events)
+        return shown or [b for content in recorded for b in content if kind(b) in THINKING]
+
+    def _text(self, name: str) -> str | None:
+        found = self.events[0].data.get(name) if self.events else None
+        return found if isinstance(found, str) else None
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What the model sees of a session, for an export.
+
+    Attributes:
+        store: The store that holds the session.
+        session: What the list of sessions says of it.
+        view: The view that is exported.
+        whole: All that happened on the view's lineage is exported, however its edits show it.
+        content: Texts are wanted by a format that leaves them out otherwise (``--content``).
+        losses: What the export does not carry; an exporter adds to it while it writes.
+    """
+
+    store: Store
+    session: SessionInfo
+    view: View
+    whole: bool = False
+    content: bool = False
+    losses: Losses = field(default_factory=Losses)
+
+    @classmethod
+    def of(
+        cls,
+        store: Store,
+        session: str,
+        until: int | None = None,
+        *,
+        whole: bool = False,
+        content: bool = False,
+        losses: Losses | None = None,
+    ) -> Conversation:
+        """Open the conversation of a session at a version; at its last version by default.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
+        view = open_view(store, session, until)
+        counted = Losses() if losses is None else losses
+        return cls(store, store.session(session), view, whole, content, counted)
+
+    @property
+    def id(self) -> str:
+        """The id of the session."""
+        return self.session.session
+
+    @property
+    def harness(self) -> Json:
+        """What the session says of where it came from; an object, empty where it says nothing."""
+        return self.session.origin if isinstance(self.session.origin, dict) else {}
+
+    @cached_property
+    def settings(self) -> Json:
+        """``{"system", "tools"}`` of the view's request; None where none was set."""
+        found = request_of(self.view, ())
+        return {"system": found["system"], "tools": found["tools"]}
+
+    @property
+    def system(self) -> str:
+        """The system prompt as text; empty without one."""
+        return "\n\n".join(
+            str(b.get("text", "")) for b in blocks(content_of(self.settings["system"]))
+        )
+
+    @property
+    def tools(self) -> list[Json]:
+        """The tool definitions, as the Messages API has them."""
+        return objects(self.settings["tools"])
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns in order. Open calls at the end are closed as interrupted."""
+        messages = render_messages(self.view, open="recover", whole=self.whole)
+        made = tuple(_turns(messages, microseconds(self.session.started)))
+        closed = sum(turn.kind == "result" and not turn.events for turn in made)
+        self.losses.add("open call", "it is closed as interrupted, outcome unknown", closed)
+        return made
+
+    @cached_property
+    def results(self) -> dict[str, Turn]:
+        """The results by the ids of their calls."""
+        return {str(call_id(t.result)): t for t in self.turns if t.kind == "result"}
+
+    @property
+    def model(self) -> str | None:
+        """The model of the newest reply; None where it is not known."""
+        return next((turn.model for turn in reversed(self.turns) if turn.model), None)
+
+    def uuid(self, name: str = "") -> UUID:
+        """Return an id that is the same each time this view of this session is exported."""
+        whole = "whole/" if self.whole else ""
+        return uuid5(NAMESPACE, f"{self.id}/{self.view.version}/{whole}{name}")
+
+
+def _turns(messages: Iterable[Message], at: int) -> Iterator[Turn]:
+    """Yield the turns of messages, none of them before a time in microseconds."""
+    for message in messages:
+        for _, group in groupby(enumerate(message.parts), lambda part: _same_reply(*part)):
+            items, contents = zip(*(part for _, part in group), strict=True)
+            events = tuple(item.event for item in items if item.event is not None)
+            at = max(at, _when(events))
+            content = [block for part in contents for block in blocks(part)]
+            first: Item = items[0]
+            yield Turn(first.role, first.kind, content, first.version, at, events)
+
+
+def _same_reply(place: int, part: tuple[Item, Content]) -> object:
+    """Return what the parts of one reply have in common, and nothing else does."""
+    item, _ = part
+    return item.reply or place
+
+
+def _when(events: tuple[Event, ...]) -> int:
+    """Return when something was said; 0 for what was not."""
+    if not events:
+        return 0
+    try:
+        return microseconds(events[0].occurred)
+    except (ValueError, OverflowError):
+        return microseconds(events[0].at)
+
+
+def count(value: Json) -> int:
+    """Return a number of tokens; 0 for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+# -- blocks that every format knows ------------------------------------------------------------
+
+
+class Text(NamedTuple):
+    """A text."""
+
+    text: str
+
+
+class Media(NamedTuple):
+    """An image or a document.
+
+    Attributes:
+        kind: ``image`` or ``document``.
+        type: Its media type.
+        data: Its content in base64; None where it is only named.
+        url: Where it is; None where its content is held.
+        title: What it is called; None without a name.
+    """
+
+    kind: str
+    type: str
+    data: str | None
+    url: str | None
+    title: str | None
+
+    @property
+    def address(self) -> str:
+        """Its URL: where it is, or all of it as ``data:``."""
+        return self.url or f"data:{self.type};base64,{self.data}"
+
+
+Portable: TypeAlias = Text | Media
+
+
+def portable(content: Iterable[Json], losses: Losses) -> Iterator[Portable]:
+    """Yield texts and media of blocks; count what is left out.
+
+    Calls, results and thinking are the caller's: here they count as left out.
+    """
+    for block in content:
+        name = kind(block)
+        if name == "text":
+            losses.add("citation", "only its text is", len(objects(block.get("citations"))))
+            yield Text(str(block.get("text", "")))
+        elif name in ("image", "document"):
+            yield from _media(block, losses)
+        elif name == "search_result":
+            yield from portable(objects(block.get("content")), losses)
+        elif name == "compaction":
+            yield Text(str(block.get("content") or ""))
+        elif name in THINKING:
+            losses.add("thinking", "its signature is for the model that wrote it")
+        elif is_server_result(name) or name in ("server_tool_use", "mcp_tool_use"):
+            losses.add("server tool use", "the format has none of the API's own tools")
+        else:
+            losses.add(f"block of type {name or '?'}", "the format has no counterpart")
+
+
+def _media(block: Json, losses: Losses) -> Iterator[Portable]:
+    source = block.get("source") if isinstance(block.get("source"), dict) else {}
+    title = block.get("title") if isinstance(block.get("title"), str) else None
+    form, data = source.get("type"), source.get("data")
+    if form == "text":
+        yield Text(str(data or ""))
+    elif form == "content":
+        yield from portable(blocks(content_of(source.get("content"))), losses)
+    elif form == "base64" and isinstance(data, str):
+        yield Media(kind(block), str(source.get("media_type")), data, None, title)
+    elif form == "url":
+        type_ = "application/pdf" if kind(block) == "document" else "image/*"
+        yield Media(kind(block), type_, None, str(source.get("url")), title)
+    else:
+        losses.add(kind(block), "it is a file that the API keeps")
+
+
+def result_content(turn: Turn, losses: Losses) -> list[Portable]:
+    """Return what a result says."""
+    return list(portable(blocks(content_of(turn.result.get("content"))), losses))
+
+
+def joined(parts: Iterable[Portable], separator: str = "\n") -> str:
+    """Return the texts among some parts."""
+    return separator.join(part.text for part in parts if isinstance(part, Text))

@@ -1,0 +1,220 @@
+"""From the Messages API to OpenAI's two: items of Responses, messages of Chat Completions.
+
+What OpenAI's APIs have no place for is counted in ``Losses``: signed thinking, tools that the API
+runs itself, marks of failed results, citations. The shapes are those of the ``openai`` package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from itertools import groupby, takewhile
+
+from foldlog.cli.formats.conversation import (
+    Media,
+    Portable,
+    Text,
+    Turn,
+    joined,
+    portable,
+    result_content,
+)
+from foldlog.cli.formats.losses import Losses
+from foldlog.eventstore.codec import dumps
+from foldlog.eventstore.events import Json
+from foldlog.projections.wire.blocks import CALL, call_id, kind
+
+ID_CHARS = 64
+"""The longest id of a call that OpenAI takes (its error: "string too long … maximum length 64")."""
+
+
+# -- Responses -----------------------------------------------------------------------------------
+
+
+def response_items(turns: Iterable[Turn], losses: Losses, *, files: bool = True) -> list[Json]:
+    """Return the input items of the Responses API that say the same.
+
+    Args:
+        turns: What was said.
+        losses: Counts what the items do not hold.
+        files: Whether ``input_file`` may be used for documents; else they are left out.
+    """
+    return [item for turn in turns for item in turn_items(turn, losses, files=files)]
+
+
+def turn_items(turn: Turn, losses: Losses, *, files: bool = True) -> Iterator[Json]:
+    """Yield the input items of one turn: a message, a result, or the parts of a reply in order."""
+    if turn.kind == "result":
+        yield _output(turn, losses, files)
+        return
+    role = "developer" if turn.role == "system" else turn.role
+    for is_call, group in groupby(turn.blocks, lambda block: kind(block) == CALL):
+        if is_call:
+            yield from map(_call, group)
+        elif parts := _input(portable(group, losses), losses, files, _said(turn.role)):
+            yield {"type": "message", "role": role, "content": parts}
+
+
+def response_tools(tools: Iterable[Json], losses: Losses) -> list[Json]:
+    """Return tool definitions as the Responses API has them."""
+    return [
+        {"type": "function", **function, "strict": False} for function in _functions(tools, losses)
+    ]
+
+
+def _said(role: str) -> str:
+    return "output_text" if role == "assistant" else "input_text"
+
+
+def _call(block: Json) -> Json:
+    return {
+        "type": "function_call",
+        "call_id": short_id(call_id(block)),
+        "name": str(block.get("name")),
+        "arguments": _arguments(block),
+    }
+
+
+def _output(turn: Turn, losses: Losses, files: bool) -> Json:
+    _count_failed(turn, losses)
+    parts = _input(result_content(turn, losses), losses, files, "input_text")
+    texts = [part["text"] for part in parts if part["type"] == "input_text"]
+    plain = len(texts) == len(parts) < 2
+    return {
+        "type": "function_call_output",
+        "call_id": short_id(call_id(turn.result)),
+        "output": "".join(texts) if plain else parts,
+    }
+
+
+def _input(parts: Iterable[Portable], losses: Losses, files: bool, text: str) -> list[Json]:
+    found: list[Json] = []
+    for part in parts:
+        if isinstance(part, Text):
+            found.append({"type": text, "text": part.text})
+        elif part.kind == "image":
+            found.append({"type": "input_image", "image_url": part.address, "detail": "auto"})
+        elif not files:
+            losses.add("document", "the program takes no files in its history")
+        elif part.url:
+            found.append({"type": "input_file", "file_url": part.url})
+        else:
+            found.append(
+                {"type": "input_file", "filename": _filename(part), "file_data": part.address}
+            )
+    return found
+
+
+# -- Chat Completions ----------------------------------------------------------------------------
+
+
+def chat_messages(turns: Sequence[Turn], losses: Losses) -> list[Json]:
+    """Return the messages of Chat Completions that say the same.
+
+    A result holds only text there: its images follow the results in a message of the user.
+    """
+    made: list[Json] = []
+    shown: list[Json] = []
+    for turn in turns:
+        if turn.kind == "result":
+            made.append(_tool_message(turn, shown, losses))
+            continue
+        if shown:
+            made.append({"role": "user", "content": shown})
+            shown = []
+        made += _chat_reply(turn, losses) if turn.role == "assistant" else _chat_said(turn, losses)
+    return [*made, {"role": "user", "content": shown}] if shown else made
+
+
+def chat_tools(tools: Iterable[Json], losses: Losses) -> list[Json]:
+    """Return tool definitions as Chat Completions has them."""
+    return [{"type": "function", "function": function} for function in _functions(tools, losses)]
+
+
+def _tool_message(turn: Turn, shown: list[Json], losses: Losses) -> Json:
+    _count_failed(turn, losses)
+    parts = result_content(turn, losses)
+    media = _chat_parts((part for part in parts if isinstance(part, Media)), losses)
+    losses.add("media in a result", "a message of the user after it holds it", len(media))
+    shown += media
+    id = short_id(call_id(turn.result))
+    return {"role": "tool", "tool_call_id": id, "content": joined(parts)}
+
+
+def _chat_said(turn: Turn, losses: Losses) -> list[Json]:
+    parts = _chat_parts(portable(turn.blocks, losses), losses)
+    plain = len(parts) == 1 and parts[0]["type"] == "text"
+    if not parts:
+        return []
+    return [{"role": turn.role, "content": parts[0]["text"] if plain else parts}]
+
+
+def _chat_reply(turn: Turn, losses: Losses) -> list[Json]:
+    """Return a reply: its texts, then its calls."""
+    calls = [
+        {
+            "id": short_id(call_id(block)),
+            "type": "function",
+            "function": {"name": str(block.get("name")), "arguments": _arguments(block)},
+        }
+        for block in turn.calls
+    ]
+    ahead = len(list(takewhile(lambda block: kind(block) != CALL, turn.blocks)))
+    late = sum(kind(block) == "text" for block in turn.blocks[ahead:])
+    losses.add("place of a text between calls", "a reply's calls come after its text", late)
+    said = joined(portable((b for b in turn.blocks if kind(b) != CALL), losses), "\n\n")
+    if not said and not calls:
+        return []
+    made: dict[str, Json] = {"role": "assistant", "content": said or None}
+    return [{**made, "tool_calls": calls} if calls else made]
+
+
+def _chat_parts(parts: Iterable[Portable], losses: Losses) -> list[Json]:
+    found: list[Json] = []
+    for part in parts:
+        if isinstance(part, Text):
+            found.append({"type": "text", "text": part.text})
+        elif part.kind == "image":
+            found.append({"type": "image_url", "image_url": {"url": part.address}})
+        elif part.url:
+            losses.add("document", "Chat Completions takes no addresses of files")
+        else:
+            file = {"filename": _filename(part), "file_data": part.address}
+            found.append({"type": "file", "file": file})
+    return found
+
+
+# -- what both have in common --------------------------------------------------------------------
+
+
+def short_id(id: str | None) -> str:
+    """Return the id of a call, if it is short enough; else one that is derived from it."""
+    name = id or ""
+    return name if len(name) <= ID_CHARS else "call_" + sha256(name.encode()).hexdigest()[:32]
+
+
+def _arguments(block: Json) -> str:
+    return dumps(block.get("input") or {}).decode().lstrip()
+
+
+def _count_failed(turn: Turn, losses: Losses) -> None:
+    losses.add(
+        "mark of a failed result", "only its text says so", int(bool(turn.result.get("is_error")))
+    )
+
+
+def _filename(part: Media) -> str:
+    ending = part.type.rpartition("/")[2]
+    return part.title or f"document.{ending}"
+
+
+def _functions(tools: Iterable[Json], losses: Losses) -> Iterator[Json]:
+    for tool in tools:
+        if "input_schema" not in tool:
+            losses.add("tool of the API's own", "OpenAI's are others")
+            continue
+        yield {
+            "name": tool.get("name"),
+            "description": str(tool.get("description") or ""),
+            "parameters": tool["input_schema"],
+        }
