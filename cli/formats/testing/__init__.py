@@ -4,7 +4,7 @@
         format = "parley"
         samples = (Sample(DATA / "chat.parley", {"message.user": 2, "message.assistant": 1}),)
 
-Each sample is copied before it is damaged. Random cuts come from a fixed seed: a failure repeats.
+Each sample is copied before it is damaged. Random damage comes from fixed seeds: a failure repeats.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import pytest
 
 from foldlog.cli.formats import ImportReport, SourceFiles, find, import_path
+from foldlog.cli.formats.testing.hostile import spoil
 from foldlog.eventstore import EventDraft, EventStore, Store
 from foldlog.projections import Session, render
 
@@ -28,6 +29,12 @@ CUTS = 12
 
 STEPS = 4
 """Imports in which a growing sample is read."""
+
+HOSTILE = 24
+"""Hostile variants of each sample."""
+
+SEVERAL = 4
+"""Lines from which on a file keeps most of its messages, whatever one of its lines holds."""
 
 CRASH = "the importer of"
 """How the reason begins where an importer raised an exception."""
@@ -154,6 +161,34 @@ class ImporterTests:
         assert place + 1 in [note.line for note in notes]
         assert counts(target, sample.counts) == sample.counts
 
+    @pytest.mark.parametrize("seed", range(HOSTILE))
+    def test_a_hostile_value_in_any_place_does_not_keep_the_rest_out(
+        self, target: Store, copy: Path, sample: Sample, seed: int
+    ) -> None:
+        file = hostile_file(copy, sample, seed)
+        lines = file.read_bytes().count(b"\n")
+        what = spoil(file, seed)
+        first = self.imported(target, copy)
+        assert [report.new for report in self.imported(target, copy)] == [0] * len(first), what
+        for info in target.sessions():
+            render(Session(target, info.session).view(), open="recover")
+        if what.startswith("line ") and lines >= SEVERAL:
+            kept = sum(counts(target, sample.counts).values())
+            assert kept >= sum(sample.counts.values()) // 2, what
+
+    def test_a_link_out_of_its_folder_is_as_if_it_were_not_there(
+        self, target: Store, copy: Path, sample: Sample, tmp_path: Path
+    ) -> None:
+        if not copy.is_dir():
+            pytest.skip("the sample is a file")
+        outside = tmp_path / "outside"
+        (copy / sample.main).rename(outside)
+        with EventStore(":memory:") as without:
+            self.imported(without, copy)
+            (copy / sample.main).symlink_to(outside)
+            self.imported(target, copy)
+            assert contents(target) == contents(without)
+
     def test_what_others_append_meanwhile_does_no_harm(
         self, copy: Path, sample: Sample, tmp_path: Path
     ) -> None:
@@ -192,6 +227,13 @@ def contents(store: Store) -> dict[str, tuple[list[Any], Any]]:
         )
         for info in store.sessions()
     }
+
+
+def hostile_file(copy: Path, sample: Sample, seed: int) -> Path:
+    """Return the file of a sample to spoil: of a folder, the main one half of the time."""
+    if not copy.is_dir() or seed % 2:
+        return copy / sample.main
+    return random.Random(seed).choice(sorted(path for path in copy.rglob("*") if path.is_file()))
 
 
 def cuts(content: bytes, count: int) -> list[int]:
