@@ -28,7 +28,7 @@ PASSED_ON = (
 """Variables that say where programs keep sessions: a service does not have those of a shell."""
 
 RETRY = 60
-"""Seconds until it is started again after it failed: no known program may keep sessions yet."""
+"""Seconds until it is started again after it failed."""
 
 
 class ServiceError(FoldlogError):

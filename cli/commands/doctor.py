@@ -118,9 +118,9 @@ def _store(store: Store) -> Iterator[Check]:
 
 def _programs(known: set[str]) -> Iterator[Check]:
     """Yield what each known program keeps, and what of it is not in the store."""
-    places = formats.default_locations()
-    for name in dict.fromkeys(name for name, _ in places):
-        roots = [root for program, root in places if program == name]
+    places = [place for place in formats.default_places() if place.path.exists()]
+    for name in dict.fromkeys(place.format for place in places):
+        roots = [place.path for place in places if place.format == name]
         sources = [source for root in roots for source in _sources(root, name)]
         missing = [source.path for source in sources if source.file not in known]
         where = ", ".join(map(str, roots))

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.import_run import ImportRun
 from foldlog.cli.formats.protocols import (
+    AUTO,
     Exporter,
     FolderExporter,
     Importer,
+    Place,
     Source,
     ViewExporter,
     WholeExporter,
@@ -41,19 +43,22 @@ if TYPE_CHECKING:
     from foldlog.eventstore import Store
 
 __all__ = [
+    "AUTO",
     "EXPORTERS",
     "IMPORTERS",
+    "UNKNOWN",
     "Exporter",
     "FolderExporter",
     "ImportReport",
     "ImportRun",
     "Importer",
     "LineNote",
+    "Place",
     "Progress",
     "Source",
     "SourceFiles",
     "ViewExporter",
-    "default_locations",
+    "default_places",
     "detect",
     "existing",
     "export_lines",
@@ -64,9 +69,6 @@ __all__ = [
     "passed_over",
     "problems",
 ]
-
-AUTO = "auto"
-"""Detect the format of each file."""
 
 UNKNOWN = "unknown"
 """The format in reports of files that no importer recognises."""
@@ -104,6 +106,7 @@ def import_path(
     progress: Progress | None = None,
     dry_run: bool = False,
     name: str | None = None,
+    may_be_empty: bool = False,
 ) -> Iterator[ImportReport]:
     """Import a file or a folder of transcripts; run again, it adds only what is new.
 
@@ -114,6 +117,7 @@ def import_path(
         progress: Called with (file, bytes done, bytes in all) while a file is read.
         dry_run: Read and report, but record nothing.
         name: What the file is called where that is not its path.
+        may_be_empty: A folder without a session is nothing to report.
 
     Yields:
         One report for each file, as soon as the file is done; then one for each file that was
@@ -128,6 +132,8 @@ def import_path(
     found = list(find(files, format))
     yield from import_sources(store, found, progress=progress, dry_run=dry_run)
     yield from passed_over(files, [source for _, source in found])
+    if files.root.is_dir() and not found and not may_be_empty:
+        yield ImportReport(str(path), UNKNOWN, None, rejected=(LineNote(0, _why(files)),))
 
 
 def import_sources(
@@ -185,9 +191,18 @@ def export_lines(
     return exporter.export_lines(store, session, until)
 
 
-def default_locations() -> list[tuple[str, Path]]:
-    """Return (format, path) of each place where a known program keeps sessions, if it exists."""
-    return [(name, path) for name in IMPORTERS for path in IMPORTERS[name].default_locations()]
+def default_places(format: str = AUTO) -> list[Place]:
+    """Return each place where a known program keeps its sessions, whether it exists or not.
+
+    Raises:
+        SourceError: The format is unknown.
+    """
+    names = IMPORTERS if format == AUTO else [format]
+    return [
+        Place(path, name, is_default=True)
+        for name in names
+        for path in IMPORTERS.load(name).default_locations()
+    ]
 
 
 def _files(path: Path, name: str | None = None) -> SourceFiles:
@@ -210,8 +225,6 @@ def passed_over(files: SourceFiles, found: Iterable[Source]) -> Iterator[ImportR
         yield _unknown(files, file)
     for path, reason in files.problems.items():
         yield ImportReport(str(path), UNKNOWN, None, rejected=(LineNote(0, reason),))
-    if files.root.is_dir() and not covered:
-        yield ImportReport(str(files.root), UNKNOWN, None, rejected=(LineNote(0, _why(files)),))
 
 
 def _unknown(files: SourceFiles, file: Path) -> ImportReport:

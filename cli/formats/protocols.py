@@ -25,6 +25,27 @@ if TYPE_CHECKING:
     from foldlog.eventstore.listing import SessionInfo
 
 
+AUTO = "auto"
+"""Detect the format of each file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or folder to import from.
+
+    Attributes:
+        path: The file or folder.
+        format: The format of what is there, or AUTO.
+        name: What it is called where that is not its path (``-`` for stdin).
+        is_default: It is where a program keeps its sessions; it may be empty, or not exist.
+    """
+
+    path: Path
+    format: str = AUTO
+    name: str | None = None
+    is_default: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """What is imported in one go: a transcript, a database, or a folder that holds one session.
@@ -70,7 +91,10 @@ class Importer(Protocol):
         """
 
     def default_locations(self) -> Iterable[Path]:
-        """Return the files and folders where the program keeps its sessions, if they exist."""
+        """Return the files and folders where the program keeps its sessions.
+
+        They need not exist. Return none where the program has no fixed place.
+        """
 
 
 class TakesRecords(Protocol):

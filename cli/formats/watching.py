@@ -8,10 +8,10 @@ from foldlog.cli import formats
 from foldlog.cli.formats.source_files import SourceFiles, Stamp, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from foldlog.cli.formats.protocols import Source
+    from foldlog.cli.formats.protocols import Place, Source
     from foldlog.cli.formats.report import ImportReport
 
 Stamps = dict["Path", "Stamp | None"]
@@ -21,16 +21,14 @@ class Watcher:
     """Looks for sources that are new or have changed.
 
     Args:
-        names: The files and folders to look at, and what each is called where that is not its path.
-        format: One of the import formats, or ``auto``.
+        places: The files and folders to look at; one that does not exist may come to be.
     """
 
-    def __init__(self, names: Mapping[Path, str | None], format: str) -> None:
-        self._names = names
-        self._format = format
-        self._files: dict[Path, SourceFiles] = {}
+    def __init__(self, places: Iterable[Place]) -> None:
+        self._places = list(places)
+        self._files: dict[Place, SourceFiles] = {}
         self._seen: dict[Path, Stamps] = {}
-        self._refused: dict[Path, set[ImportReport]] = {}
+        self._refused: dict[Place, set[ImportReport]] = {}
         self._newly_refused: list[ImportReport] = []
 
     def changed(self) -> list[tuple[str, Source]]:
@@ -47,22 +45,23 @@ class Watcher:
         """Return a report for each file that could not be read at the last look, each once."""
         return self._newly_refused
 
-    def _refuse(self, path: Path, files: SourceFiles, found: Iterable[Source]) -> None:
+    def _refuse(self, place: Place, files: SourceFiles, found: Iterable[Source]) -> None:
         """Note the files at a path that are damaged now and were not before."""
         reports = [report for report in formats.passed_over(files, found) if report.rejected]
-        before = self._refused.get(path, set())
+        before = self._refused.get(place, set())
         self._newly_refused += [report for report in reports if report not in before]
-        self._refused[path] = set(reports)
+        self._refused[place] = set(reports)
 
     def _find(self) -> Iterator[tuple[str, Source]]:
         self._newly_refused = []
-        for path, name in self._names.items():
-            if path.exists():
-                files = SourceFiles(path, name=name, before=self._files.get(path))
-                found = list(formats.find(files, self._format))
+        for place in self._places:
+            if place.path.exists():
+                before = self._files.get(place)
+                files = SourceFiles(place.path, name=place.name, before=before)
+                found = list(formats.find(files, place.format))
                 yield from found
-                self._refuse(path, files, [source for _, source in found])
-                self._files[path] = files
+                self._refuse(place, files, [source for _, source in found])
+                self._files[place] = files
 
 
 def _stamps(source: Source) -> Stamps:

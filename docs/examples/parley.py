@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from foldlog.cli.formats import ImportReport, ImportRun, Source, SourceFiles, existing, home
+from foldlog.cli.formats import ImportReport, ImportRun, Source, SourceFiles, home
 
 
 def default_locations() -> list[Path]:
-    return existing(home("PARLEY_HOME", ".parley") / "chats")
+    return [home("PARLEY_HOME", ".parley") / "chats"]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:

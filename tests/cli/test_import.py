@@ -10,8 +10,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from foldlog.cli.main import foldlog
+from foldlog.cli.user_service import PASSED_ON
 from foldlog.eventstore import EventDraft, EventStore
 from foldlog.eventstore.codec import loads
+from tests.formats.conftest import Install, install
+
+__all__ = ["install"]
+
+PARLEY = (Path(__file__).parents[2] / "docs" / "examples" / "parley.py").read_text(encoding="utf-8")
 
 ID = "11111111-2222-4333-8444-555555555555"
 
@@ -105,18 +111,61 @@ def test_a_torn_tail_is_pending_and_taken_up_next_time(tmp_path: Path, source: P
     assert (report["pending"], report["new"]) == (False, 1)
 
 
-def test_without_a_path_known_programs_are_asked(
-    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    nothing = run(tmp_path)
-    assert nothing.exit_code == 2
-    assert "Name a file or a folder" in nothing.stderr
-    folder = tmp_path / "claude" / "projects" / "-home-dev"
-    folder.mkdir(parents=True)
-    source.rename(folder / source.name)
-    (report,) = reports(run(tmp_path, "--json"))
-    assert report["session"] == ID
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own, without any program."""
+    for name in PASSED_ON:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+class TestWithoutAPath:
+    @pytest.fixture
+    def projects(self, home: Path) -> Path:
+        """The projects of Claude Code, without a session."""
+        folder = home / ".claude" / "projects" / "-home-dev"
+        folder.mkdir(parents=True)
+        return folder
+
+    def test_where_no_program_keeps_sessions_a_path_is_asked_for(
+        self, tmp_path: Path, home: Path
+    ) -> None:
+        nothing = run(tmp_path)
+        assert nothing.exit_code == 2
+        assert "Name a file or a folder" in nothing.stderr
+        named = run(tmp_path, "--format", "claude-code")
+        assert "no sessions of claude-code are in the known places" in named.stderr
+        assert not (tmp_path / "store.db").exists()
+
+    def test_it_says_of_each_program_what_was_found(
+        self, tmp_path: Path, source: Path, projects: Path, install: Install
+    ) -> None:
+        install("foldlog_parley", PARLEY, parley="foldlog_parley")
+        empty = run(tmp_path)
+        assert f"claude-code  no sessions  {projects.parent}" in empty.stdout
+        source.rename(projects / source.name)
+        first = run(tmp_path)
+        assert f"{ID}  4 new of 4 events" in first.stdout
+        assert "claude-code  1 session, 4 new events" in first.stdout
+        assert "nothing found of: parley" in first.stdout
+        again = run(tmp_path)
+        assert again.exit_code == 0
+        assert ID not in again.stdout
+        assert "claude-code  1 session, nothing new" in again.stdout
+
+    def test_format_names_the_program(
+        self, tmp_path: Path, source: Path, projects: Path, home: Path, install: Install
+    ) -> None:
+        install("foldlog_parley", PARLEY, parley="foldlog_parley")
+        source.rename(projects / source.name)
+        (home / ".parley" / "chats").mkdir(parents=True)
+        chat = home / ".parley" / "chats" / "lunch.parley"
+        chat.write_text('{"speaker": "me", "text": "Soup?", "at": "2026-11-30T11:59:00Z"}\n')
+        (report,) = reports(run(tmp_path, "--format", "parley", "--json"))
+        assert (report["format"], report["new"]) == ("parley", 2)
+        found = reports(run(tmp_path, "--json"))
+        assert [(r["format"], r["new"]) for r in found] == [("claude-code", 4), ("parley", 0)]
 
 
 def test_one_path_that_is_not_there_keeps_all_from_being_imported(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from foldlog.cli.formats.jsonl_source import NESTING, Reading, records_of
 from foldlog.cli.formats.jsonl_source import read as read_lines
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import SourceFiles, existing, home, is_inside, stamp
+from foldlog.cli.formats.source_files import SourceFiles, home, is_inside, stamp
 from foldlog.eventstore.codec import is_deep, loads
 from foldlog.eventstore.errors import SourceError
 
@@ -95,8 +95,8 @@ def transcript_of(source: Source) -> Transcript:
 
 
 def default_locations() -> list[Path]:
-    """Return the folder with the projects, if there is one."""
-    return existing(home("CLAUDE_CONFIG_DIR", ".claude") / "projects")
+    """Return the folder with the projects."""
+    return [home("CLAUDE_CONFIG_DIR", ".claude") / "projects"]
 
 
 def find(files: SourceFiles) -> list[Transcript]:

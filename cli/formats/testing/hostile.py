@@ -40,6 +40,9 @@ VALUES = (
 )
 """JSON texts that take the place of a value. Not all of them are numbers that Python can hold."""
 
+CELLS = (None, -1, 2**63 - 1, float("inf"), "", "x" * 70_000, b"\xff\0", "{", "[]")
+"""Values that take the place of a cell of a database."""
+
 SQLITE_MAGIC = b"SQLite format 3\0"
 
 _PLACE = "@the place of the hostile value@"
@@ -190,4 +193,6 @@ def _spoiled_cell(old: Any, chance: random.Random) -> Any:
     if isinstance(old, str) and old[:1] in ("{", "[") and chance.randrange(4):
         with suppress(ValueError):
             return _spoil_json(json.loads(old), chance)[0].decode()
-    return chance.choice((None, -1, 2**63 - 1, float("inf"), "", "x" * 70_000, b"\xff\0", "{", "[]"))
+    return chance.choice(
+        (None, -1, 2**63 - 1, float("inf"), "", "x" * 70_000, b"\xff\0", "{", "[]")
+    )

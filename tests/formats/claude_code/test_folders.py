@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from foldlog.cli.formats import default_locations, detect, export_lines, import_path
+from foldlog.cli.formats import Place, default_places, detect, export_lines, import_path
 from foldlog.eventstore import EventDraft, EventStore, SourceError
 from tests.formats.claude_code.cases import CLAUDE, exported, imported, lines_of, report_of
 
@@ -85,9 +85,8 @@ class TestDetection:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
-        assert default_locations() == []
-        (tmp_path / "projects").mkdir()
-        assert default_locations() == [("claude-code", tmp_path / "projects")]
+        place = Place(tmp_path / "projects", "claude-code", is_default=True)
+        assert default_places("claude-code") == [place]
 
 
 class TestSessions:
