@@ -72,10 +72,13 @@ def _compact(chat: Chat, instructions: str) -> None:
     session, known = chat.agent.session, chat.agent.known
     before = session.version
     session.compact(instructions=instructions or None, **known)
+    done = session.prepared
     if not any(session.store.read(session.id, after=before, types=("view.edited",))):
-        why = session.prepared.refusal if session.prepared else None
+        why = done.refusal if done else None
         say(f"There is nothing to compact: {why}" if why else "There is nothing to compact.")
     chat.agent.tell_edits()
+    if done and done.over:
+        say(f"It does not fit yet: {done.over}")
 
 
 def _rewind(chat: Chat, version: str) -> None:

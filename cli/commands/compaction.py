@@ -27,6 +27,12 @@ from foldlog.projections.tasks.task_board import PREFIX, TaskBoard, board_named_
 
 Row = Mapping[str, Any]
 
+UNFIT = 1
+"""The exit code where a session was compacted and is still too large for its window."""
+
+COUNTED = "Tokens of the next request, system and tools included, as the API counted or estimated:"
+"""What the figures of a compaction count, for people."""
+
 POLICY_COLUMNS: list[Column[Policy]] = [
     Column("name", lambda found: found.name, style="cyan"),
     Column("rules", lambda found: ", ".join(rule.kind for rule in found.rules), folds=True),
@@ -116,34 +122,75 @@ def compact_command(
     """Apply the rules of a compaction policy now; triggers are ignored.
 
     `expand` undoes it, `rewind` too; the log keeps everything. --from includes its version,
-    --up-to leaves its version out.
+    --up-to leaves its version out. What is too large for the window even then is compacted
+    again, until it fits; where it cannot, stderr says what stays and why, and the exit code is 1,
+    or 2 where nothing was changed.
     """
     if first is not None and end is not None:
         raise click.UsageError("Give --from or --up-to, not both.")
     from foldlog.cli.agent.trust import accepted_policy
 
+    known: Known = {"model": model, "window": window}
     with (reading if dry_run else writing)(where) as store:
         compacted = Session(store, find(store, session))
         given = accepted_policy(compacted, policy, asks=sys.stdin.isatty())
         asked = compacted.asked(first, end)
-        known: Known = {"model": model, "window": window}
         if dry_run:
             made = compacted.planned(given, asked=asked, instructions=instructions, **known)
-            rows = list(planned_rows(made))
-            why = None if rows else nothing_to_do(made.before, made.policy.name)
-        else:
-            compacted.compact(
-                given, asked=asked, instructions=instructions, summarizer=summarizer, **known
-            )
-            rows = list(recorded_rows(compacted.prepared)) if compacted.prepared else []
-            for notice in compacted.prepared.notices if compacted.prepared else ():
-                click.echo(notice, err=True)
-            why = compacted.prepared.refusal if compacted.prepared else None
-        show(rows, EDIT_COLUMNS, json=json, to_json=dict, empty="There is nothing to compact.")
-        if why is not None:
-            note(f"Nothing was changed: {why}")
-        if rows and not json:
-            _tell(rows, dry_run)
+            _show_planned(made, json)
+            return
+        compacted.compact(
+            given, asked=asked, instructions=instructions, summarizer=summarizer, **known
+        )
+        assert compacted.prepared is not None
+        _show_done(compacted.prepared, json)
+
+
+def _show_planned(made: Plan, json: bool) -> None:
+    rows = list(planned_rows(made))
+    _show_rows(rows, json)
+    if not rows:
+        _say_why(nothing_to_do(made.before, made.policy.name))
+    elif not json:
+        after = rows[-1]["tokens_after"]
+        end = " now" if after is None else f" before, {after:,} after"
+        note(f"{COUNTED} {rows[0]['tokens_before']:,}{end}. Nothing was recorded.")
+    if rows and made.summarize is None and made.after.tokens > made.after.budget.room:
+        note(
+            f"That is too much: {made.after.budget.room:,} are free. A real run goes on from there."
+        )
+
+
+def _show_done(done: Prepared, json: bool) -> None:
+    """Print what was recorded, and what stays too large.
+
+    Raises:
+        ViewTooLarge: Nothing was changed, and the view does not fit.
+        SystemExit: It was made smaller and does not fit all the same.
+    """
+    rows = list(recorded_rows(done))
+    if not rows and done.over is not None:
+        raise done.over
+    _show_rows(rows, json)
+    for notice in done.notices:
+        click.echo(notice, err=True)
+    if not rows:
+        _say_why(done.refusal)
+    elif not json:
+        before, after = rows[0]["tokens_before"], rows[-1]["tokens_after"]
+        note(f"{COUNTED} {before:,} before, {after:,} after.")
+    if done.over is not None:
+        note(f"It does not fit yet: {done.over}")
+        sys.exit(UNFIT)
+
+
+def _show_rows(rows: list[Row], json: bool) -> None:
+    show(rows, EDIT_COLUMNS, json=json, to_json=dict, empty="There is nothing to compact.")
+
+
+def _say_why(refusal: Exception | None) -> None:
+    if refusal is not None:
+        note(f"Nothing was changed: {refusal}")
 
 
 @click.command()
@@ -212,12 +259,3 @@ def _row(
         "tokens_before": before,
         "tokens_after": after,
     }
-
-
-def _tell(rows: list[Row], dry_run: bool) -> None:
-    before, after = rows[0]["tokens_before"], rows[-1]["tokens_after"]
-    if after is None:
-        note(f"Tokens, estimated: {before:,} now. Nothing was recorded.")
-    else:
-        end = " Nothing was recorded." if dry_run else ""
-        note(f"Tokens, estimated: {before:,} before, {after:,} after.{end}")

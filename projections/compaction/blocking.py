@@ -13,7 +13,7 @@ from foldlog.projections.compaction.errors import (
     NothingToCompact,
     ViewTooLarge,
 )
-from foldlog.projections.compaction.policy import Policy
+from foldlog.projections.compaction.policy import DEFAULT, Policy
 from foldlog.projections.compaction.sizes import TOKENS
 from foldlog.projections.compaction.steps import Step, openings
 from foldlog.projections.compaction.window import Window
@@ -21,11 +21,6 @@ from foldlog.projections.summaries.failure import SummaryFailed
 
 TOLD = 4
 """How many of the largest are named in an error."""
-
-HELP = (
-    "Narrow the output of the newest tool calls, compact by hand, use the policy adaptive, or use a"
-    " model with a larger window."
-)
 
 
 def blocking(window: Window) -> tuple[Blocking, ...]:
@@ -52,6 +47,15 @@ def described(blocks: tuple[Blocking, ...]) -> str:
     return f"What stays: {'; '.join(map(str, blocks[:TOLD]))}{end}."
 
 
+def _help(window: Window, policy: str) -> str:
+    """Return what would help, as a sentence; what was tried already is left out."""
+    by_hand = window.budget.trigger == "person"
+    ways = ["narrow the output of the newest tool calls"]
+    ways += [] if by_hand else ["compact by hand"]
+    ways += [] if policy == DEFAULT else [f"use the policy {DEFAULT}"]
+    return f"{', '.join(ways).capitalize()}, or use a model with a larger window."
+
+
 def too_large(window: Window, policy: Policy) -> ViewTooLarge:
     """Return the error for a view that does not fit and can be made no smaller."""
     tokens, room, blocks = window.tokens, window.budget.room, blocking(window)
@@ -72,18 +76,22 @@ def too_large(window: Window, policy: Policy) -> ViewTooLarge:
     if tokens <= room and block_at is not None:
         takes = f"the view takes {window.size:,} {unit}, {window.amount(block_at):,} are too many"
     return ViewTooLarge(
-        f"{takes}, and {policy.name} finds nothing to leave out. {described(blocks)} {HELP}",
+        f"{takes}, and {policy.name} finds nothing to leave out. {described(blocks)}"
+        f" {_help(window, policy.name)}",
         tokens,
         room,
         blocks,
     )
 
 
-def explained(failure: SummaryFailed | CandidateRefused, window: Window) -> ContextError:
+def explained(
+    failure: SummaryFailed | CandidateRefused, window: Window, policy: str
+) -> ContextError:
     """Return a failure that also says what stays in a view that does not fit."""
     failure.blocks = blocking(window)
     room = f"The request takes {window.tokens:,} tokens, {window.budget.room:,} are free."
-    failure.args = (" ".join([str(failure), room, described(failure.blocks), HELP]),)
+    words = [str(failure), room, described(failure.blocks), _help(window, policy)]
+    failure.args = (" ".join(words),)
     return failure
 
 
@@ -116,4 +124,4 @@ def _why(window: Window, step: Step, *, opener: bool) -> str | None:
         return "was not read by the model yet"
     if opener:
         return "opens the tool loop with its thinking"
-    return "is left by the rules"
+    return "is kept by the rules"

@@ -16,7 +16,12 @@ from foldlog.eventstore.errors import ContextError, VersionConflict
 from foldlog.eventstore.events import Event, EventDraft
 from foldlog.projections.compaction.blocking import explained, nothing_to_do, too_large
 from foldlog.projections.compaction.decision import DIGEST, Restore, Summarize, filled
-from foldlog.projections.compaction.errors import CandidateRefused, MessageTooLarge, Refusal
+from foldlog.projections.compaction.errors import (
+    CandidateRefused,
+    MessageTooLarge,
+    Refusal,
+    ViewTooLarge,
+)
 from foldlog.projections.compaction.materialize import write
 from foldlog.projections.compaction.plan import Plan, plan
 from foldlog.projections.compaction.policy import Policy
@@ -32,9 +37,10 @@ from foldlog.projections.summaries import (
     attempt,
     ledger,
 )
+from foldlog.projections.summaries.attempt import not_asked
 from foldlog.projections.summaries.fallbacks import Fallbacks
 from foldlog.projections.summaries.hooks import HookEvent, HookOutput, Hooks
-from foldlog.projections.summaries.ledger import TYPES
+from foldlog.projections.summaries.ledger import TYPES, Ledger
 from foldlog.projections.tasks.board import Board
 from foldlog.projections.tasks.task_board import TaskBoard
 from foldlog.projections.view.view import View
@@ -55,12 +61,19 @@ class Prepared:
         plan: What was decided about the view before it.
         recorded: The events of the append that changed it; none where nothing was changed.
         refusal: Why it stayed as it was though the plan decided something; it fits all the same.
+        over: Why the view does not fit its window though a person asked for all that the policy
+            does; it says what stays. None where it fits.
     """
 
     view: View
     plan: Plan
     recorded: tuple[Event, ...] = ()
     refusal: ContextError | None = None
+    over: ViewTooLarge | None = None
+
+    def then(self, more: Prepared) -> Prepared:
+        """Return the outcome of this one and another one after it."""
+        return replace(self, view=more.view, recorded=(*self.recorded, *more.recorded))
 
     @property
     def edits(self) -> tuple[Event, ...]:
@@ -129,13 +142,13 @@ class CarryOut:
 
     def _summarized(self, made: Plan, asked: Summarize) -> Prepared:
         """Record a plan with the first summary that is accepted and leads to a view that is."""
-        receipt = self.session.append(made.receipt(), *self._policy_set())[0]
         if asked.text is not None:
             return self._host_summary(made, asked, asked.text)
-        limits = self._limits(made, asked, receipt.version)
+        limits = self._limits(made, asked, made.before.receipt)
+        self._refuse_again(made, asked, limits)
+        self.session.append(made.receipt(), *self._policy_set())
         said = self._before(made, asked)
-        first = DigestSummarizer() if asked.prompt == DIGEST else self.summarizer
-        fallbacks = Fallbacks(first, self.policy.settings.exits, made.before.budget.room)
+        fallbacks = self._fallbacks(made, asked)
         for summarizer in fallbacks:
             try:
                 accepted = self._accepted(made, asked, summarizer, said, limits)
@@ -155,11 +168,31 @@ class CarryOut:
 
     def _host_summary(self, made: Plan, asked: Summarize, text: str) -> Prepared:
         """Record a summary that the host keeps up to date; no model is asked."""
+        first = [made.receipt(), *self._policy_set()]
         try:
-            return self._smaller(made, asked.written(text, by=asked.by))
+            return self._smaller(made, asked.written(text, by=asked.by), first)
         except CandidateRefused as refusal:
             self._record_refusal(made, refusal)
             raise
+
+    def _refuse_again(self, made: Plan, asked: Summarize, limits: Limits) -> None:
+        """Raise, and record nothing, where nobody may be asked and the log says so already.
+
+        Raises:
+            SummaryFailed: The breaker is open or the attempts are spent, as noted in this turn.
+        """
+        known = self._ledger()
+        if known.skipped > limits.noted:
+            refusals = [not_asked(one, known, limits) for one in self._fallbacks(made, asked)]
+            if refusals[-1] is not None and all(refusals):
+                raise refusals[-1]
+
+    def _fallbacks(self, made: Plan, asked: Summarize) -> Fallbacks:
+        first = DigestSummarizer() if asked.prompt == DIGEST else self.summarizer
+        return Fallbacks(first, self.policy.settings.exits, made.before.budget.room)
+
+    def _ledger(self) -> Ledger:
+        return ledger(self.session.store.read(self.session.id, types=TYPES))
 
     def _accepted(
         self,
@@ -170,8 +203,7 @@ class CarryOut:
         limits: Limits,
     ) -> Accepted:
         task = asked.task(made.after.view, said.texts)
-        known = ledger(self.session.store.read(self.session.id, types=TYPES))
-        return attempt(task, summarizer, self._record, known, limits)
+        return attempt(task, summarizer, self._record, self._ledger(), limits)
 
     def _limits(self, made: Plan, asked: Summarize, receipt: int) -> Limits:
         """Return how often a model may be asked for this decision, that of a receipt.
@@ -200,8 +232,13 @@ class CarryOut:
             self.session.append(*said.attachments())
         return replace(done, view=self.session.view())
 
-    def _smaller(self, made: Plan, written: EventDraft) -> Prepared:
+    def _smaller(
+        self, made: Plan, written: EventDraft, first: Sequence[EventDraft] = ()
+    ) -> Prepared:
         """Record a plan with its summary, and with as much of what comes back as there is room for.
+
+        Args:
+            first: What is recorded before, in the same append.
 
         Raises:
             CandidateRefused: It is refused with nothing that comes back, too.
@@ -209,21 +246,27 @@ class CarryOut:
         *more, least = lesser(made.restore)
         for restore in more:
             try:
-                return self._with(made, written, restore)
+                return self._with(made, written, restore, first)
             except CandidateRefused as refusal:
                 if refusal.why not in TOO_MUCH:
                     raise
-        return self._with(made, written, least)
+        return self._with(made, written, least, first)
 
-    def _with(self, made: Plan, written: EventDraft, restore: Restore | None) -> Prepared:
+    def _with(
+        self,
+        made: Plan,
+        written: EventDraft,
+        restore: Restore | None,
+        first: Sequence[EventDraft],
+    ) -> Prepared:
         """Record a plan with its summary and what comes back after it."""
-        view = self._now()
+        view = self._now().then(first)
         drafts = made.summarized(view, written)
         if restore is not None:
             back = restored(view.then(drafts), restore, self._board)
             drafts = made.summarized(view, written, back)
         made.judged(drafts, view)
-        return self._appended(made, drafts)
+        return self._appended(made, [*first, *drafts])
 
     # -- the ways out ------------------------------------------------------------------------
 
@@ -259,7 +302,7 @@ class CarryOut:
         if isinstance(error, MessageTooLarge) and not _fits(made):
             return error
         if isinstance(failure, SummaryFailed | CandidateRefused):
-            return explained(failure, window)
+            return explained(failure, window, self.policy.name)
         return failure
 
     def _nothing(self, made: Plan) -> Prepared:

@@ -17,6 +17,7 @@ from foldlog.eventstore.clock import now as clock
 from foldlog.eventstore.errors import ContextError
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.compaction import compact_tool
+from foldlog.projections.compaction.blocking import too_large
 from foldlog.projections.compaction.budget import Circumstances, Given
 from foldlog.projections.compaction.carry_out import CarryOut, Prepared
 from foldlog.projections.compaction.errors import ForeignPolicy
@@ -25,8 +26,9 @@ from foldlog.projections.compaction.policy import DEFAULT, Policy, presets
 from foldlog.projections.compaction.policy import policy as named_policy
 from foldlog.projections.compaction.reading import ViewReader
 from foldlog.projections.compaction.rules import RULES
+from foldlog.projections.compaction.window import Window
 from foldlog.projections.installation import installation
-from foldlog.projections.summaries import Summarizer
+from foldlog.projections.summaries import DigestSummarizer, Summarizer
 from foldlog.projections.summaries import summarizer as named_summarizer
 from foldlog.projections.summaries.hooks import Hooks
 from foldlog.projections.summaries.overflow import STOPPED, Refused, overflow
@@ -39,6 +41,10 @@ __all__ = ["Prepared", "Preparer", "preparer", "set_policy"]
 
 BY_RANGE = ("summarize", "restore")
 """The rules that a person means who names a range."""
+
+ROUNDS = 8
+"""How often a compaction by hand is repeated at most to make a view fit. Chosen: if each takes half
+of what is left, a 256th of it is left in the end."""
 
 
 def preparer(
@@ -162,10 +168,30 @@ class Preparer:
     def compact(self, known: Circumstances) -> Prepared:
         """Compact because a person asks for it: triggers are ignored.
 
+        Where the view is too large for its window even then, the rules are asked again about what
+        is left, until it fits or nothing more can be left out: then ``over`` of the outcome says
+        what stays. Versions that were asked for by name are all that is taken.
+
         Raises:
             ContextError: It could not be done; the view is as it was.
         """
-        return self._carry_out(self.plan(replace(known, trigger="person")))
+        known = replace(known, trigger="person")
+        done = self._carry_out(self.plan(known))
+        again = ROUNDS if done.recorded and known.asked is None else 0
+        while (window := self._window(known)).tokens > window.budget.room:
+            more = self._once_more(known) if again else None
+            if more is None or not more.recorded:
+                return replace(done, over=too_large(window, self.policy))
+            done, again = done.then(more), again - 1
+        return done
+
+    def _once_more(self, known: Circumstances) -> Prepared | None:
+        """Compact what a compaction left; a text that somebody wrote is not used a second time."""
+        summarizer = self.summarizer if self.summarizer.asks_model else DigestSummarizer()
+        try:
+            return self._carry_out(self.plan(known), summarizer)
+        except ContextError:
+            return None
 
     def plan(self, known: Circumstances, *, skip: Collection[str] = ()) -> Plan:
         """Return what would be done; nothing is asked or recorded.
@@ -173,14 +199,19 @@ class Preparer:
         Args:
             skip: Kinds of rules that are left out.
         """
-        view = self.session.view()
-        budget = self._reader.budget(view, replace(known, now=known.now or clock()))
+        window = self._window(known)
         if known.asked is not None:
             skip = {*skip, *(kind for kind in RULES if kind not in BY_RANGE)}
-        return plan(view, self.policy, budget, reader=self._reader, skip=skip)
+        return plan(window.view, self.policy, window.budget, reader=self._reader, skip=skip)
 
-    def _carry_out(self, made: Plan) -> Prepared:
-        return CarryOut(self.session, self.policy, self.summarizer, self.hooks).done(made)
+    def _window(self, known: Circumstances) -> Window:
+        view = self.session.view()
+        budget = self._reader.budget(view, replace(known, now=known.now or clock()))
+        return self._reader.window(view, budget)
+
+    def _carry_out(self, made: Plan, summarizer: Summarizer | None = None) -> Prepared:
+        asked = summarizer or self.summarizer
+        return CarryOut(self.session, self.policy, asked, self.hooks).done(made)
 
     def _filled(self, view: View, known: Circumstances) -> int:
         """Return what a request that was too long took at least, where the API did not say."""

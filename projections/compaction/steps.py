@@ -76,8 +76,7 @@ class Step:
     @property
     def begins_with_thinking(self) -> bool:
         """Whether what the model wrote in it begins with thinking."""
-        first = next((part.event for part in self.parts if part.is_reply), None)
-        return first is not None and begins_with_thinking(first)
+        return begins_with_thinking(_events(part for part in self.parts if part.is_reply))
 
     @property
     def stands_in(self) -> bool:

@@ -20,6 +20,12 @@ Record = Callable[[EventDraft], Event]
 """Appends one draft; ``lambda draft: session.append(draft)[0]``."""
 
 
+WAY_OUT = (
+    "Compact by hand (`foldlog compact`), name another summarizer, or use the policy adaptive."
+)
+"""What to do where attempts are spent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How often somebody may be asked.
@@ -89,14 +95,13 @@ def attempt(
     """
     reminder: SummaryFailed | None = None
     while True:
-        try:
-            _may_ask(summarizer, known, limits)
-        except SummaryFailed as refusal:
+        refusal = not_asked(summarizer, known, limits)
+        if refusal is not None:
             if reminder is not None:
-                raise reminder from None
+                raise reminder
             if known.skipped <= limits.noted:
                 record(_failed(None, summarizer.name, refusal))
-            raise
+            raise refusal
         task = replace(task, requests=_left(known, limits))
         requested = record(_requested(task, summarizer, limits))
         known = known.then(requested)
@@ -111,26 +116,28 @@ def attempt(
             return Accepted(reply, requested.version, summarizer.name)
 
 
-def _may_ask(summarizer: Summarizer, known: Ledger, limits: Limits) -> None:
-    """Refuse to ask where the breaker is open or the attempts are spent."""
+def not_asked(summarizer: Summarizer, known: Ledger, limits: Limits) -> SummaryFailed | None:
+    """Return why a summarizer may not be asked, with the cause of its last failure; None if it may.
+
+    The breaker is open, or the attempts are spent.
+    """
+    name, cause = summarizer.name, known.causes.get(summarizer.name)
+    last = f"; the last one failed: {cause.rstrip('.')}" if cause else ""
     exempt = limits.manual or (limits.must and not summarizer.asks_model)
-    if not exempt and known.is_broken(summarizer.name, limits.breaker):
-        raise SummaryFailed(
+    if not exempt and known.is_broken(name, limits.breaker):
+        return SummaryFailed(
             "breaker_open",
-            f"{known.in_a_row(summarizer.name)} attempts of {summarizer.name} in a row came to"
-            " nothing, so it is not asked any more. Compact by hand (`foldlog compact`) to close"
-            " the breaker.",
+            f"{known.in_a_row(name)} attempts of {name} in a row came to nothing, so it is not"
+            f" asked any more{last}. Compact by hand (`foldlog compact`) to close the breaker.",
         )
     left = _left(known, limits)
     if summarizer.asks_model and left is not None and left < 1:
-        problem = f"all {limits.model_calls} requests to models are spent."
-        raise SummaryFailed("attempts_spent", problem)
-    spent = known.spent(summarizer.name, limits.since)
-    if limits.attempts is not None and spent >= limits.attempts:
-        raise SummaryFailed(
-            "attempts_spent",
-            f"all {limits.attempts} attempts by {summarizer.name} are spent.",
-        )
+        problem = f"all {limits.model_calls} requests to models are spent{last}. {WAY_OUT}"
+        return SummaryFailed("attempts_spent", problem)
+    if limits.attempts is not None and known.spent(name, limits.since) >= limits.attempts:
+        problem = f"all {limits.attempts} attempts by {name} are spent{last}. {WAY_OUT}"
+        return SummaryFailed("attempts_spent", problem)
+    return None
 
 
 def _left(known: Ledger, limits: Limits) -> int | None:

@@ -15,6 +15,9 @@ from foldlog.eventstore.events import Event
 TYPES = ("summary.requested", "summary.written", "summary.failed")
 """The types of events that the ledger is made of; all others may be left out."""
 
+DIED = "the program ended before an answer came"
+"""Why an attempt failed that another one follows without an outcome."""
+
 
 class Attempt(NamedTuple):
     """One attempt.
@@ -38,12 +41,14 @@ class Ledger:
         attempts: All of them, ascending.
         open: The newest attempt, while nothing is known of its outcome.
         failures: How many attempts in a row failed, by who made them.
+        causes: Why the newest attempt failed, by who made it, in a few words.
         skipped: The version of the newest note that no attempt was made.
     """
 
     attempts: tuple[Attempt, ...] = ()
     open: int | None = None
     failures: Mapping[str, int] = field(default_factory=dict)
+    causes: Mapping[str, str] = field(default_factory=dict)
     skipped: int = 0
 
     def then(self, event: Event) -> Ledger:
@@ -55,17 +60,16 @@ class Ledger:
         if event.type == "summary.requested":
             asks = event.data.get("prompt") is not None
             made = Attempt(event.version, str(event.data.get("by")), int(asks))
-            failures = self.failures if self.open is None else self._failed(self.attempts[-1].by)
-            return replace(
-                self, attempts=(*self.attempts, made), open=event.version, failures=failures
-            )
+            known = self if self.open is None else self._failed(self.attempts[-1].by, DIED)
+            return replace(known, attempts=(*self.attempts, made), open=event.version)
         if event.type == "summary.written":
-            return replace(self, attempts=self._counted(event), open=None, failures={})
+            attempts = self._counted(event)
+            return replace(self, attempts=attempts, open=None, failures={}, causes={})
         if event.type == "summary.failed" and event.data.get("attempt") is None:
             return replace(self, skipped=event.version)
         if event.type == "summary.failed":
-            failures = self._failed(str(event.data.get("by")))
-            return replace(self, attempts=self._counted(event), open=None, failures=failures)
+            known = self._failed(str(event.data.get("by")), _cause(event))
+            return replace(known, attempts=self._counted(event), open=None)
         return self
 
     def spent(self, by: str, since: int) -> int:
@@ -88,9 +92,10 @@ class Ledger:
             for made in self.attempts
         )
 
-    def _failed(self, by: str) -> Mapping[str, int]:
-        """Return the failures in a row, with one more of a summarizer."""
-        return {**self.failures, by: self.in_a_row(by) + 1}
+    def _failed(self, by: str, cause: str) -> Ledger:
+        """Return the ledger with one more failure of a summarizer."""
+        failures = {**self.failures, by: self.in_a_row(by) + 1}
+        return replace(self, failures=failures, causes={**self.causes, by: cause})
 
     def in_a_row(self, by: str) -> int:
         """Return how many attempts of one summarizer in a row failed."""
@@ -99,6 +104,11 @@ class Ledger:
     def is_broken(self, by: str, limit: int | None) -> bool:
         """Return whether the circuit breaker is open for a summarizer."""
         return limit is not None and self.in_a_row(by) >= limit
+
+
+def _cause(failed: Event) -> str:
+    reason, problem = failed.data.get("reason"), failed.data.get("problem")
+    return f"{problem} ({reason})" if problem else str(reason)
 
 
 def ledger(events: Iterable[Event]) -> Ledger:

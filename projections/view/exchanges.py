@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from foldlog.eventstore.events import Event, Json
-from foldlog.projections.wire.blocks import CALL, RESULT, THINKING, kind
+from foldlog.projections.wire.blocks import (
+    CALL,
+    RESULT,
+    THINKING,
+    blocks,
+    content_of,
+    is_blank,
+    kind,
+)
 
 ANSWERS = frozenset({"tool.result", "message.user"})
 """The types of events that may answer calls; an imported user message may hold results too."""
@@ -71,13 +79,11 @@ def unopened(events: Sequence[Event], seen: Callable[[int], bool]) -> int | None
         seen: Whether the event of a version is seen in its own place.
     """
     opened = shown = False
-    for event in events[_newest_turn(events) :]:
-        if event.type != "message.assistant":
-            continue
-        thinks = begins_with_thinking(event)
-        if seen(event.version):
+    for reply in _replies(events[_newest_turn(events) :]):
+        thinks = begins_with_thinking(reply)
+        if seen(reply[0].version):
             if opened and not (thinks or shown):
-                return event.version
+                return reply[0].version
             shown = shown or thinks
         opened = opened or thinks
     return None
@@ -113,10 +119,26 @@ def begins_turn(event: Event) -> bool:
     return event.type == "message.user" and not _answered_calls(event)
 
 
-def begins_with_thinking(event: Event) -> bool:
-    """Return whether the first block of a reply is thinking."""
-    content = _blocks(event)
-    return bool(content) and kind(content[0]) in THINKING
+def begins_with_thinking(reply: Iterable[Event]) -> bool:
+    """Return whether the first block of a reply is thinking, blank text before it left aside.
+
+    Args:
+        reply: Its parts, in their order. Claude Code 2.1 records a blank text before the thinking;
+            blank text is never sent.
+    """
+    content = (block for part in reply for block in blocks(content_of(part.data.get("content"))))
+    first = next((block for block in content if not is_blank(block)), None)
+    return kind(first) in THINKING
+
+
+def _replies(events: Iterable[Event]) -> Iterable[list[Event]]:
+    """Return the replies among events, each with all its parts."""
+    first: dict[str, int] = {}
+    parts: dict[int, list[Event]] = {}
+    for event in events:
+        if event.type == "message.assistant":
+            parts.setdefault(_first_part(event, first), []).append(event)
+    return parts.values()
 
 
 def _calls(event: Event) -> list[str]:

@@ -12,6 +12,7 @@ from foldlog.cli.commands import compaction
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session, render
 from foldlog.projections.compaction import presets
+from foldlog.projections.tokens.estimate import estimate
 from tests.cli.conftest import Run
 from tests.cli.demo import BOARD, DEMO, LONG, record_long, record_tasks
 
@@ -104,6 +105,40 @@ class TestCompact:
         assert result.stderr.startswith("Error: no summary (empty)")
         assert result.stderr.count("\n") == 1
         assert answers("view", long) == before
+
+    def test_it_goes_on_until_the_view_fits_its_window(
+        self, answers: Answers, db: Path, long: str
+    ) -> None:
+        wordy = db.with_name("summary.md")
+        wordy.write_text("The files were read, one after the other. " * 400)
+        given = ("--summarizer", str(wordy), "--window", "4000")
+        rows = answers("compact", long, *given)
+        assert [row["rule"] for row in rows].count("summarize") == 1
+        assert len(rows) > 1
+        assert rows[-1]["tokens_after"] <= 3_000
+        (answer,) = answers("view", long, "--as", "request")
+        assert estimate(answer) <= 3_000
+
+    def test_what_cannot_fit_says_what_stays_and_is_no_success(
+        self, run: Run, db: Path, long: str
+    ) -> None:
+        weak = db.with_name("weak.toml")
+        weak.write_text('name = "weak"\n[[rules]]\nrule = "strip_media"\ntrigger = 100\n')
+        result = run("compact", long, "--policy", str(weak), "--window", "1000")
+        assert result.exit_code == 2
+        assert "takes" in result.stderr
+        assert "What stays: versions" in result.stderr
+        assert "use the policy adaptive" in result.stderr
+        assert "compact by hand" not in result.stderr
+
+    def test_made_smaller_and_too_large_all_the_same(
+        self, run: Run, answers: Answers, long: str
+    ) -> None:
+        result = run("compact", long, "--up-to", "9", "--window", "4000")
+        assert result.exit_code == 1
+        assert "It does not fit yet: the request takes" in result.stderr
+        assert "What stays: versions" in result.stderr
+        assert answers("log", long, "--type", "view.edited")
 
     def test_the_policy_set_last_is_used_again(self, answers: Answers, db: Path, long: str) -> None:
         answers("compact", long, "--policy", "codex")

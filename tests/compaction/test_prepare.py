@@ -13,8 +13,9 @@ from foldlog.projections import Session, render
 from foldlog.projections.compaction import MessageTooLarge, Policy, SummaryFailed, policy
 from foldlog.projections.compaction import compact_tool as called
 from foldlog.projections.summaries import SummaryReply, SummaryTask
+from foldlog.projections.wire.blocks import blocks, kind, text
 from tests.compaction.talk import Scripted
-from tests.projections.build import call
+from tests.projections.build import call, thinking
 
 SUMMARY = "The login reads the clock; f0 to f9 were read. Next: fix it."
 
@@ -45,6 +46,34 @@ def types(session: Session, after: int = 0) -> list[str]:
 
 def events(session: Session, type: str) -> list[Event]:
     return list(session.store.read(session.id, types=(type,)))
+
+
+class TestByHand:
+    def test_a_reply_that_begins_with_a_blank_text_and_thinking_keeps_its_loop(
+        self, session: Session
+    ) -> None:
+        """As Claude Code 2.1 records it; the blank text is not sent, so thinking comes first."""
+        session.user("And now the logout.")
+        for n in range(6):
+            opening = [text("\n\n"), thinking()] if n == 0 else []
+            session.assistant([*opening, call(f"u{n}", "Read", file_path=f"{n}.py")], id=f"m{n}")
+            session.tool_result(f"u{n}", f"line of {n} " * 400)
+        session.compact("aider", window=9_000)
+        assert session.prepared is not None
+        assert session.prepared.edits
+        shown = render(session.view())["messages"]
+        assert any(kind(block) == "thinking" for m in shown for block in blocks(m["content"]))
+
+    def test_what_stays_is_known_where_it_does_not_fit(self, session: Session) -> None:
+        session.compact("adaptive", asked=(2, 20), window=12_000)
+        assert session.prepared is not None
+        assert session.prepared.edits
+        over = session.prepared.over
+        assert over is not None
+        assert over.tokens > over.room == 9_000
+        assert over.blocks
+        session.compact("adaptive", window=12_000)
+        assert session.prepared.over is None
 
 
 class TestNothingToDo:
@@ -218,6 +247,21 @@ class TestExits:
                     summarizing(breaker=2), summarizer=broken, window=12_000
                 )
         assert len(broken.tasks) == 2
+
+    def test_an_open_breaker_is_recorded_once_though_every_call_is_prepared(
+        self, session: Session
+    ) -> None:
+        broken = Scripted(*[SummaryFailed("api_error", "529 overloaded")] * 9)
+        made = summarizing(breaker=2)
+        for _ in range(3):
+            assert session.prepare(made, summarizer=broken, window=45_000).version
+        before = session.version
+        for _ in range(4):
+            session.prepare(made, summarizer=broken, window=45_000)
+        assert session.version == before
+        assert session.prepared is not None
+        assert "529 overloaded" in str(session.prepared.refusal)
+        assert "foldlog compact" in str(session.prepared.refusal)
 
     def test_a_person_ignores_the_breaker(self, session: Session) -> None:
         broken = Scripted(*[SummaryFailed("api_error", "down")] * 2, SUMMARY)

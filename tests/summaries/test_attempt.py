@@ -154,6 +154,22 @@ def test_the_breaker_stops_all_but_a_person() -> None:
     assert tried(model, record, attempts=None).reply.text == GOOD
 
 
+def test_what_is_not_asked_any_more_says_what_went_wrong_and_what_to_do() -> None:
+    record = Recorder()
+    for _ in range(3):
+        with pytest.raises(SummaryFailed):
+            tried(Scripted(SummaryFailed("api_error", "529 overloaded.")), record, attempts=None)
+    spent = "all 3 attempts by scripted are spent; the last one failed: 529 overloaded"
+    broken = (
+        "3 attempts of scripted in a row came to nothing, so it is not asked any more; the last"
+    )
+    for limits, words in (({"attempts": 3, "breaker": None}, spent), ({}, broken)):
+        with pytest.raises(SummaryFailed, match=r"\(`foldlog compact`\)") as caught:
+            tried(Scripted(GOOD), record, **limits)
+        assert words in caught.value.problem
+        assert "(api_error)" in caught.value.problem
+
+
 def test_the_breaker_is_about_models_only() -> None:
     record = Recorder()
     for _ in range(3):

@@ -93,7 +93,11 @@ def test_who_opens_the_store_again_finds_the_same(tmp_path: Any) -> None:
     with EventStore(path) as store:
         after = ledger(store.read("s", types=TYPES))
     made = (Attempt(2, "anthropic"), Attempt(4, "anthropic"))
-    assert before == after == Ledger(made, open=4, failures={"anthropic": 1})
+    assert (
+        before
+        == after
+        == Ledger(made, open=4, failures={"anthropic": 1}, causes={"anthropic": "empty"})
+    )
 
 
 def test_requests_to_models_are_counted_by_turn() -> None:

@@ -125,6 +125,23 @@ def test_of_the_newest_tool_loop_the_thinking_that_opened_it_stays() -> None:
     accepted(later(loop, assistant("done"), user("next")), shown(1, 3, "hidden"))
 
 
+def test_thinking_after_a_blank_text_opens_a_loop_and_after_words_does_not() -> None:
+    for words, opens in (("\n\n", True), ("Let me see.", False)):
+        loop = log(
+            user("go"),
+            assistant(words, id="m1"),
+            assistant(thinking(), id="m1"),
+            assistant(call("a"), id="m1"),
+            result("a"),
+            assistant(call("b")),
+            result("b"),
+        )
+        if opens:
+            assert "leaves version 6 of it" in refusal(loop, shown(2, 5, "hidden"))
+        else:
+            accepted(loop, shown(2, 5, "hidden"))
+
+
 def test_what_begins_with_its_own_thinking_stands_by_itself() -> None:
     loop = log(
         user("go"),
