@@ -51,6 +51,16 @@ ROWS = (
         verified="the program, 2.1.332 and 2.1.197: resumes compared, files byte for byte",
     ),
     Row(
+        "gemini",
+        "Gemini CLI",
+        branches="in: rewinds",
+        compactions="in",
+        subagents="in",
+        images="in",
+        usage="in",
+        verified="the program, 0.61: 15 resumes compared",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.7)",
         branches="the view",
