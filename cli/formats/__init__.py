@@ -8,7 +8,7 @@ registry       which formats there are                   session_log   one sessi
 source_files   the files at a path, and how each begins                into the store
 import_run     many sources into one store               report        the outcome of a file
 watching       sources that change                       testing       tests for every importer
-openai_blocks  OpenAI's items and messages → blocks
+openai_blocks  OpenAI's items and messages → blocks      shown_events  what a source shows now
 foreign_database  another program's SQLite database      database_copy  as it was at one moment
 conversation   a view as turns, for exporters            losses        what is not carried
 to_openai      turns as OpenAI's APIs have them

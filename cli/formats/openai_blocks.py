@@ -27,7 +27,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from foldlog.eventstore.codec import dumps, is_deep, loads
-from foldlog.projections.wire.blocks import content_of, objects, text
+from foldlog.projections.wire.blocks import content_of, kind, objects, text
 
 if TYPE_CHECKING:
     from foldlog.eventstore.events import Json
@@ -70,17 +70,14 @@ class Mapped(NamedTuple):
 
 
 def from_item(item: Json) -> Mapped | None:
-    """Return what an item of the Responses API becomes; None if it is none that a model sees."""
+    """Return what an item of the Responses API becomes; None if no model sees it."""
     if not isinstance(item, dict):
         return None
-    kind = item.get("type")
-    if kind is None or kind == "message":
+    if item.get("type") in (None, "message"):
         return _message(item)
-    if not isinstance(kind, str):
-        return None
-    if kind.endswith("_output"):
+    if kind(item).endswith("_output"):
         return _result(item.get("call_id"), item.get("output", item.get("tools")))
-    content = _reply_blocks(kind, item)
+    content = _reply_blocks(kind(item), item)
     return None if content is None else Mapped("message.assistant", {"content": content})
 
 
@@ -89,30 +86,30 @@ def _message(item: dict[str, Json]) -> Mapped | None:
     return None if type_ is None else Mapped(type_, {"content": content(item.get("content"))})
 
 
-def _reply_blocks(kind: str, item: dict[str, Json]) -> list[Json] | None:
+def _reply_blocks(type: str, item: dict[str, Json]) -> list[Json] | None:
     """Return the blocks of a reply that an item becomes; None if it is no part of one."""
     call_id = item.get("call_id", item.get("id"))
-    if kind == "reasoning":
+    if type == "reasoning":
         return [_reasoning(item)]
-    if kind == "function_call":
+    if type == "function_call":
         return [call(call_id, item.get("name"), item.get("arguments"))]
-    if kind == "custom_tool_call":
+    if type == "custom_tool_call":
         return [call(call_id, item.get("name"), {"input": item.get("input")})]
-    if kind == "mcp_call":
+    if type == "mcp_call":
         return _mcp_call(item)
-    if kind in HOSTED:
-        return [_hosted_call(kind, item)]
-    if kind.endswith("_call") and ("action" in item or "arguments" in item):
+    if type in HOSTED:
+        return [_hosted_call(type, item)]
+    if type.endswith("_call") and ("action" in item or "arguments" in item):
         given = item.get("action", item.get("arguments"))
-        return [call(call_id, kind.removesuffix("_call"), given)]
-    return [item] if kind in COMPACTIONS or kind.endswith("_call") else None
+        return [call(call_id, type.removesuffix("_call"), given)]
+    return [item] if type in COMPACTIONS or type.endswith("_call") else None
 
 
-def _hosted_call(kind: str, item: dict[str, Json]) -> Json:
+def _hosted_call(type: str, item: dict[str, Json]) -> Json:
     given = {key: value for key, value in item.items() if key not in ("type", "id", "status")}
     action = given.pop("action", None)
     merged = {**given, **action} if isinstance(action, dict) else given
-    block = {"type": "server_tool_use", "name": kind.removesuffix("_call"), "input": merged}
+    block = {"type": "server_tool_use", "name": type.removesuffix("_call"), "input": merged}
     return block if item.get("id") is None else {**block, "id": item["id"]}
 
 
@@ -240,17 +237,15 @@ def _result(id: Json, output: Json) -> Mapped:
 
 
 def _is_part(part: Json) -> bool:
-    kind = part.get("type") if isinstance(part, dict) else None
-    return isinstance(part, str) or kind in TEXTS or kind in _PARTS
+    return isinstance(part, str) or kind(part) in TEXTS or kind(part) in _PARTS
 
 
 def _block(part: Json) -> Json:
     if not isinstance(part, dict):
         return text(part)
-    kind = part.get("type")
-    if kind in TEXTS and isinstance(part.get("text"), str):
+    if kind(part) in TEXTS and isinstance(part.get("text"), str):
         return text(part["text"])
-    read = _PARTS.get(kind) if isinstance(kind, str) else None
+    read = _PARTS.get(kind(part))
     return (read(part) if read is not None else None) or part
 
 
@@ -271,15 +266,15 @@ def _document(part: dict[str, Json]) -> Json:
     return {**block, "title": name} if block and isinstance(name, str) else block
 
 
-def _media(kind: str, url: Json, default: str) -> Json:
+def _media(type: str, url: Json, default: str) -> Json:
     """Return an image or a document; None where there is no URL."""
     if not isinstance(url, str) or not url:
         return None
     data = _DATA_URL.fullmatch(url)
     if data is None:
-        return {"type": kind, "source": {"type": "url", "url": url}}
+        return {"type": type, "source": {"type": "url", "url": url}}
     source = {"type": "base64", "media_type": data[1] or default, "data": data[2]}
-    return {"type": kind, "source": source}
+    return {"type": type, "source": source}
 
 
 _PARTS = {

@@ -22,7 +22,7 @@ GROUP = "foldlog.formats"
 
 PACKAGE = "foldlog.cli.formats"
 
-BUILT_IN_IMPORTERS = {"claude-code": "claude_code", "foldlog": "foldlog", "gemini": "gemini"}
+BUILT_IN_IMPORTERS = {"claude-code": "claude_code", "codex": "codex", "foldlog": "foldlog"}
 """The module of each importer in this package. Detection asks them in this order."""
 
 BUILT_IN_EXPORTERS = {

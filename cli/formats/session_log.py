@@ -21,15 +21,6 @@ BATCH_EVENTS = 4096
 START = 1
 """The version of ``session.started``."""
 
-ON_LINEAGE = frozenset(
-    {
-        *("message.user", "message.assistant", "message.system", "tool.result", "turn.stopped"),
-        *("attachment.added", "summary.written", "view.edited"),
-        *("system.set", "tools.set", "state.set"),
-    }
-)
-"""The types of events that count where they are on the lineage (docs/event-format.md)."""
-
 
 class SessionLog:
     """One session that an import writes to. ``ImportRun.session`` makes it.
@@ -50,6 +41,7 @@ class SessionLog:
     Attributes:
         session: The session's id.
         version: The version of the last event, waiting drafts included.
+        file: The name of the source for ``meta.source``; an importer of several files sets it.
     """
 
     def __init__(
@@ -66,7 +58,7 @@ class SessionLog:
         self.session = session
         self.version = 0
         self._store = store
-        self._file = file
+        self.file = file
         self._dry_run = dry_run
         self._count = recorded
         self._via = via
@@ -74,7 +66,6 @@ class SessionLog:
         self._waiting: list[EventDraft] = []
         self._moves = Moves()
         self._lines: set[int] = set()
-        self._notes: set[int] = set()
         self._records: dict[str, str] = {}
         if store.exists(session):
             for event in store.read(session):
@@ -167,7 +158,7 @@ class SessionLog:
             return known
         meta: dict[str, Json] = {} if isinstance(key, str) else {"source": self.source_of(key)}
         if source is not None:
-            meta["source"] = {"file": self._file, **source}
+            meta["source"] = {"file": self.file, **source}
         if of is not None:
             meta["of"] = of
         if line is not None:
@@ -184,10 +175,6 @@ class SessionLog:
         text = record.raw.decode("utf-8", "surrogateescape")
         return self.write("source.unreadable", {"text": text, "reason": record.reason}, record)
 
-    def shown(self) -> list[int]:
-        """Return the versions of the conversation that the head shows, in their order."""
-        return self._shown(set())
-
     def show(self, versions: Sequence[int]) -> None:
         """Bring the head to where the conversation is exactly these events, in this order.
 
@@ -198,13 +185,12 @@ class SessionLog:
         longer has stays in the log.
 
         Args:
-            versions: What ``write`` returned for each, edits and settings included. What is no
-                conversation may be left out: it counts wherever it is.
+            versions: What ``write`` returned for each, edits and settings included.
         """
         wanted = [version for version in versions if version != START]
         if self._shown(set(wanted)) == wanted:
             return
-        path = self._ranges([START, *wanted])
+        path = join_ranges([(START, START), *((version, version) for version in wanted)])
         to = path[-1][1]
         data: dict[str, Json] = {"to": to, "path": [list(part) for part in path]}
         self.add(EventDraft("head.moved", data, None, {"of": to}))
@@ -241,7 +227,7 @@ class SessionLog:
         Returns:
             The version of the edit; None where there is nothing to show differently.
         """
-        ranges = self._ranges(sorted(versions))
+        ranges = join_ranges((version, version) for version in versions)
         if not ranges:
             return None
         edits = [{"first": first, "last": last, **shown} for first, last in ranges]
@@ -276,7 +262,7 @@ class SessionLog:
         Returns:
             The versions of the summary and of its edit, for ``show``.
         """
-        covers = [list(part) for part in self._ranges(sorted(versions))]
+        covers = [list(part) for part in join_ranges((v, v) for v in versions)]
         text = "text" if isinstance(content, str) else "content"
         said: dict[str, Json] = {text: content, "covers": covers, "by": self._via}
         summary = self.write("summary.written", said, key, occurred=occurred, line=line)
@@ -287,19 +273,6 @@ class SessionLog:
         )
         return [summary] if edit is None else [summary, edit]
 
-    def _ranges(self, versions: Iterable[int]) -> list[tuple[int, int]]:
-        """Return versions as ranges in their order; lines that are no conversation part none."""
-        found: list[tuple[int, int]] = []
-        for first, last in join_ranges((version, version) for version in versions):
-            if found and self._only_notes(found[-1][1], first):
-                first = found.pop()[0]
-            found.append((first, last))
-        return found
-
-    def _only_notes(self, before: int, after: int) -> bool:
-        """Return whether what is between two versions are lines that are no conversation."""
-        return before < after and self._notes.issuperset(range(before + 1, after))
-
     def rename(self, title: str, now: str | None) -> None:
         """Give the session a title, if it is not the one that it has now."""
         if title != now:
@@ -308,7 +281,7 @@ class SessionLog:
     def source_of(self, record: Record) -> dict[str, Json]:
         """Return ``meta.source`` of a record."""
         source: dict[str, Json] = {
-            "file": self._file,
+            "file": self.file,
             "line": record.line,
             "offset": record.offset,
         }
@@ -348,7 +321,7 @@ class SessionLog:
         if key is not None:
             self._keys[key] = self.version
         if key is not None and "of" not in meta:
-            (self._lines if type_ in ON_LINEAGE else self._notes).add(self.version)
+            self._lines.add(self.version)
             if "source" in meta:
                 self._records[key.removeprefix(f"{self.session}/")] = type_
         if type_ == "head.moved":

@@ -51,14 +51,14 @@ ROWS = (
         verified="the program, 2.1.332 and 2.1.197: resumes compared, files byte for byte",
     ),
     Row(
-        "gemini",
-        "Gemini CLI",
-        branches="in: rewinds",
+        "codex",
+        "Codex CLI 0.40 to 0.171",
+        branches="in: rewinds, forks",
         compactions="in",
         subagents="in",
         images="in",
         usage="in",
-        verified="the program, 0.61: 15 resumes compared",
+        verified="the requests of 0.171.0: 20 of 20 equal, block by block",
     ),
     Row(
         "atif",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ class TestWithoutAPath:
         first = run(tmp_path)
         assert f"{ID}  4 new of 4 events" in first.stdout
         assert "claude-code  1 session, 4 new events" in first.stdout
-        assert "nothing found of: parley" in first.stdout
+        assert re.search(r"nothing found of: .*\bparley\n", first.stdout)
         again = run(tmp_path)
         assert again.exit_code == 0
         assert ID not in again.stdout
@@ -193,10 +194,8 @@ def test_what_is_passed_over_in_a_folder_is_named_and_counted(tmp_path: Path, so
         (source.parent / f"note-{number}.txt").write_text("hello")
     result = run(tmp_path, source.parent)
     assert result.exit_code == 0
-    assert (
-        "7 files passed over: its format is none of claude-code, foldlog: note-0.txt,"
-        in result.stdout
-    )
+    assert "7 files passed over: its format is none of claude-code, " in result.stdout
+    assert ": note-0.txt," in result.stdout
     assert "and 2 more; --json lists them" in result.stdout
     named = [r for r in reports(run(tmp_path, source.parent, "--json")) if not r["session"]]
     assert [Path(report["file"]).name for report in named] == [f"note-{n}.txt" for n in range(7)]

@@ -211,6 +211,13 @@ def test_tools_of_both_apis_become_definitions() -> None:
     assert tools(given) == [made, made, other]
 
 
+@pytest.mark.parametrize("type_", [[], {}, 7, None])
+def test_a_part_of_no_type_is_carried_through(type_: Any) -> None:
+    part = {"type": type_, "text": "x"}
+    assert item(role="user", content=[part])[1]["content"] == [part]
+    assert item(type="function_call_output", call_id="c", output=[part])[0] == "tool.result"
+
+
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(
     SCALARS,

@@ -67,14 +67,14 @@ def test_the_program_reads_and_lists_it(install: Install, tmp_path: Path) -> Non
     def program(*arguments: str) -> str:
         command = [sys.executable, "-m", "foldlog", "--db", str(tmp_path / "s.db"), *arguments]
         environment = {**os.environ, "PYTHONPATH": path, "PARLEY_HOME": str(home)}
-        environment["CLAUDE_CONFIG_DIR"] = str(tmp_path / "none")
+        environment |= {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "none")}
         done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8")
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     report = json.loads(program("import", "--json"))
     assert (report["format"], report["session"], report["new"]) == ("parley", "lunch", 7)
-    assert "Formats: claude-code, foldlog, parley." in program("import", "--help")
+    assert "foldlog, parley." in program("import", "--help")
     assert "parley" not in program("export", "--help")
 
 
