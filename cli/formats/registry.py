@@ -22,7 +22,12 @@ GROUP = "foldlog.formats"
 
 PACKAGE = "foldlog.cli.formats"
 
-BUILT_IN_IMPORTERS = {"claude-code": "claude_code", "codex": "codex", "foldlog": "foldlog"}
+BUILT_IN_IMPORTERS = {
+    "claude-code": "claude_code",
+    "codex": "codex",
+    "foldlog": "foldlog",
+    "openhands": "openhands",
+}
 """The module of each importer in this package. Detection asks them in this order."""
 
 BUILT_IN_EXPORTERS = {

@@ -61,6 +61,16 @@ ROWS = (
         verified="the requests of 0.171.0: 20 of 20 equal, block by block",
     ),
     Row(
+        "openhands",
+        "OpenHands: SDK 1.x, trajectories of 0.x",
+        branches="in",
+        compactions="in",
+        subagents="in",
+        images="in",
+        usage="in",
+        verified="what SDK 1.58.2 gave its model: 7 of 7 contexts equal, block by block",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.7)",
         branches="the view",

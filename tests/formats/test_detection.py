@@ -29,7 +29,7 @@ SAMPLES_OF = {
     "kimi": ("fixtures/foreign/kimi/*",),
     "openai-agents": ("fixtures/foreign/openai_agents/*.db",),
     "opencode": ("fixtures/foreign/opencode/*",),
-    "openhands": ("fixtures/foreign/openhands/*",),
+    "openhands": ("fixtures/foreign/openhands/*", "formats/openhands/data/[9v]*"),
     "pi": ("fixtures/foreign/pi/*.jsonl",),
     "qwen": ("fixtures/foreign/qwen/*.jsonl",),
 }
