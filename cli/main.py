@@ -47,6 +47,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "fork": ("steering", "Start a new session that shares the past."),
         "rewind": ("steering", "Move the head back to a version; nothing is lost."),
         "recover": ("steering", "Close open calls as interrupted."),
+        "handoff": ("handoff", "Go on with a session in another agent."),
     },
     "Choose what the model sees": {
         "compact": ("compaction", "Apply the rules of a compaction policy now."),

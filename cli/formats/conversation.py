@@ -23,6 +23,7 @@ from foldlog.eventstore import Event, Store
 from foldlog.eventstore.clock import microseconds
 from foldlog.eventstore.events import Json
 from foldlog.eventstore.listing import SessionInfo
+from foldlog.projections.compaction.bound_thinking import is_bound
 from foldlog.projections.render.items import Item, Kind, Role
 from foldlog.projections.render.messages import Message
 from foldlog.projections.render.render import render_messages, request_of
@@ -186,11 +187,21 @@ class Conversation:
         """The tool definitions, as the Messages API has them."""
         return objects(self.settings["tools"])
 
+    @property
+    def started(self) -> int:
+        """When the session began, in microseconds since 1970."""
+        return microseconds(self.session.started)
+
+    def count_settings(self, program: str) -> None:
+        """Count the system prompt and the tools: a program has its own."""
+        self.losses.add("system prompt", f"{program} sends its own", int(bool(self.system)))
+        self.losses.add("tool definition", f"{program} has its own tools", len(self.tools))
+
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
         """The turns in order. Open calls at the end are closed as interrupted."""
         messages = render_messages(self.view, open="recover", whole=self.whole)
-        made = tuple(_turns(messages, microseconds(self.session.started)))
+        made = tuple(_turns(messages, self.started))
         closed = sum(turn.kind == "result" and not turn.events for turn in made)
         self.losses.add("open call", "it is closed as interrupted, outcome unknown", closed)
         return made
@@ -200,10 +211,41 @@ class Conversation:
         """The results by the ids of their calls."""
         return {str(call_id(t.result)): t for t in self.turns if t.kind == "result"}
 
+    @cached_property
+    def call_names(self) -> dict[str, str]:
+        """The names of the tools by the ids of their calls."""
+        calls = (block for turn in self.turns for block in turn.calls)
+        return {str(call_id(block)): str(block.get("name")) for block in calls}
+
     @property
     def model(self) -> str | None:
         """The model of the newest reply; None where it is not known."""
-        return next((turn.model for turn in reversed(self.turns) if turn.model), None)
+        asked = (turn for turn in reversed(self.turns) if turn.was_asked)
+        return next((turn.model for turn in asked if turn.model), None)
+
+    def movable(self, turn: Turn) -> list[Json]:
+        """Return the blocks of a reply that another program may send with a system of its own.
+
+        Newer models bind their thinking to all that came before it, the system prompt included.
+        """
+        if not is_bound(turn.model):
+            return turn.blocks
+        rest = [block for block in turn.blocks if kind(block) not in THINKING]
+        reason = "its model binds it to the system prompt and tools that it had"
+        self.losses.add("thinking", reason, len(turn.blocks) - len(rest))
+        return rest
+
+    @property
+    def loops_unthinking(self) -> bool:
+        """Whether the newest reply makes calls and has no thinking that may be moved.
+
+        Older models refuse to think on from there: the API wants such a turn to begin with it.
+        """
+        replies = [turn for turn in self.turns if turn.role == "assistant"]
+        if not replies or not replies[-1].calls:
+            return False
+        thinks = any(kind(block) in THINKING for block in replies[-1].blocks)
+        return not thinks or is_bound(replies[-1].model)
 
     def uuid(self, name: str = "") -> UUID:
         """Return an id that is the same each time this view of this session is exported."""

@@ -158,6 +158,33 @@ class ViewFolderExporter(Protocol):
         """Return (relative path with ``/``, content in pieces) of each file."""
 
 
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """A session that goes on in a program: the file, and what a person does next.
+
+    Attributes:
+        path: Where the program looks for it, or for one that keeps a database, where it is put.
+        content: The file in pieces.
+        commands: What resumes it, each command as its words; all but the last prepare that.
+    """
+
+    path: Path
+    content: Iterable[bytes]
+    commands: tuple[tuple[str, ...], ...]
+
+
+@runtime_checkable
+class HandoffExporter(Protocol):
+    """What an exporter offers as well, if its program can go on with a session (`handoff`)."""
+
+    def hand_off(self, conversation: Conversation) -> Handoff:
+        """Return the file and its place; write nothing.
+
+        The name of the file comes from the session and its version: another version is another
+        file. The environment variables by which the program finds its folder count.
+        """
+
+
 @runtime_checkable
 class NarrativeExporter(Protocol):
     """What an exporter for people offers as well: to tell a part of a session, or to mask secrets.

@@ -6,6 +6,7 @@ runs itself, marks of failed results, citations. The shapes are those of the ``o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby, takewhile
@@ -27,31 +28,34 @@ from foldlog.projections.wire.blocks import CALL, call_id, kind
 ID_CHARS = 64
 """The longest id of a call that OpenAI takes (its error: "string too long … maximum length 64")."""
 
+NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+"""What the name of a function may not hold (``^[a-zA-Z0-9_-]+$``)."""
+
 
 # -- Responses -----------------------------------------------------------------------------------
 
 
-def response_items(turns: Iterable[Turn], losses: Losses, *, files: bool = True) -> list[Json]:
-    """Return the input items of the Responses API that say the same.
+def response_items(turns: Iterable[Turn], losses: Losses) -> list[Json]:
+    """Return the input items of the Responses API that say the same."""
+    return [item for turn in turns for item in turn_items(turn, losses)]
+
+
+def turn_items(turn: Turn, losses: Losses, *, plain: bool = False) -> Iterator[Json]:
+    """Yield the input items of one turn: a message, a result, or the parts of a reply in order.
 
     Args:
-        turns: What was said.
+        turn: What was said.
         losses: Counts what the items do not hold.
-        files: Whether ``input_file`` may be used for documents; else they are left out.
+        plain: Of media, only images with their content: no documents, nothing by its address.
     """
-    return [item for turn in turns for item in turn_items(turn, losses, files=files)]
-
-
-def turn_items(turn: Turn, losses: Losses, *, files: bool = True) -> Iterator[Json]:
-    """Yield the input items of one turn: a message, a result, or the parts of a reply in order."""
     if turn.kind == "result":
-        yield _output(turn, losses, files)
+        yield _output(turn, losses, plain)
         return
     role = "developer" if turn.role == "system" else turn.role
     for is_call, group in groupby(turn.blocks, lambda block: kind(block) == CALL):
         if is_call:
-            yield from map(_call, group)
-        elif parts := _input(portable(group, losses), losses, files, _said(turn.role)):
+            yield from (_call(block, losses) for block in group)
+        elif parts := _input(portable(group, losses), losses, plain, _said(turn.role)):
             yield {"type": "message", "role": role, "content": parts}
 
 
@@ -66,36 +70,36 @@ def _said(role: str) -> str:
     return "output_text" if role == "assistant" else "input_text"
 
 
-def _call(block: Json) -> Json:
+def _call(block: Json, losses: Losses) -> Json:
     return {
         "type": "function_call",
         "call_id": short_id(call_id(block)),
-        "name": str(block.get("name")),
+        "name": _name(block, losses),
         "arguments": _arguments(block),
     }
 
 
-def _output(turn: Turn, losses: Losses, files: bool) -> Json:
+def _output(turn: Turn, losses: Losses, plain: bool) -> Json:
     _count_failed(turn, losses)
-    parts = _input(result_content(turn, losses), losses, files, "input_text")
+    parts = _input(result_content(turn, losses), losses, plain, "input_text")
     texts = [part["text"] for part in parts if part["type"] == "input_text"]
-    plain = len(texts) == len(parts) < 2
+    is_text = len(texts) == len(parts) < 2
     return {
         "type": "function_call_output",
         "call_id": short_id(call_id(turn.result)),
-        "output": "".join(texts) if plain else parts,
+        "output": "".join(texts) if is_text else parts,
     }
 
 
-def _input(parts: Iterable[Portable], losses: Losses, files: bool, text: str) -> list[Json]:
+def _input(parts: Iterable[Portable], losses: Losses, plain: bool, text: str) -> list[Json]:
     found: list[Json] = []
     for part in parts:
         if isinstance(part, Text):
             found.append({"type": text, "text": part.text})
+        elif plain and (part.kind != "image" or part.url):
+            losses.add(part.kind, "the program's history holds images with their content only")
         elif part.kind == "image":
             found.append({"type": "input_image", "image_url": part.address, "detail": "auto"})
-        elif not files:
-            losses.add("document", "the program takes no files in its history")
         elif part.url:
             found.append({"type": "input_file", "file_url": part.url})
         else:
@@ -155,7 +159,7 @@ def _chat_reply(turn: Turn, losses: Losses) -> list[Json]:
         {
             "id": short_id(call_id(block)),
             "type": "function",
-            "function": {"name": str(block.get("name")), "arguments": _arguments(block)},
+            "function": {"name": _name(block, losses), "arguments": _arguments(block)},
         }
         for block in turn.calls
     ]
@@ -193,6 +197,14 @@ def short_id(id: str | None) -> str:
     return name if len(name) <= ID_CHARS else "call_" + sha256(name.encode()).hexdigest()[:32]
 
 
+def _name(block: Json, losses: Losses) -> str:
+    """Return the name of a tool in the letters that OpenAI takes."""
+    name = str(block.get("name"))
+    taken = NO_NAME.sub("_", name) or "_"
+    losses.add("letter in the name of a tool", "an underline is in its place", int(taken != name))
+    return taken
+
+
 def _arguments(block: Json) -> str:
     return dumps(block.get("input") or {}).decode().lstrip()
 
@@ -214,7 +226,7 @@ def _functions(tools: Iterable[Json], losses: Losses) -> Iterator[Json]:
             losses.add("tool of the API's own", "OpenAI's are others")
             continue
         yield {
-            "name": tool.get("name"),
+            "name": _name(tool, losses),
             "description": str(tool.get("description") or ""),
             "parameters": tool["input_schema"],
         }

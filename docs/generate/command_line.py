@@ -29,6 +29,7 @@ ANSWERS: dict[str, dict[str, list[str]]] = {
     "fork": {"": ["demo-1 --at 9"]},
     "rewind": {"": ["demo-1 16"]},
     "recover": {"": ["demo-1"]},
+    "handoff": {"": ["demo-1 --to codex --dry-run"]},
     "compact": {"": ["long --policy codex", "long --policy codex --dry-run"]},
     "policies": {"": [""]},
     "tasks": {"": ["release"]},

@@ -18,6 +18,18 @@ _VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?![\d])")
 _DATE = re.compile(r"[-@]\d{8}$")
 
 
+_PROVIDERS = (
+    (re.compile(r"(claude|anthropic)"), "anthropic"),
+    (re.compile(r"(gpt|codex|chatgpt|o\d)"), "openai"),
+    (re.compile("gemini"), "google"),
+)
+
+
+def provider_of(model: str | None) -> str | None:
+    """Return who makes a model, by its name: ``anthropic``, ``openai`` or ``google``; else None."""
+    return next((name for known, name in _PROVIDERS if known.match(model or "")), None)
+
+
 def family(model: str) -> str:
     """Return the name of a model without its date: ``claude-sonnet-4-5-20250929`` is ``…-4-5``."""
     return _DATE.sub("", model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,8 @@ def install() -> None:
     """
     if shutil.which("npm") is None:
         raise SystemExit("npm is needed to install the clients, and is not on the PATH")
-    for package, versions in PINS["npm"].items():
+    own = {} if _node_is_new() else {node_package(): [PINS["node"]["version"]]}
+    for package, versions in (PINS["npm"] | own).items():
         for version in versions:
             place = npm_folder(package, version)
             if not (place / "package-lock.json").is_file():  # it is written last
@@ -57,6 +59,60 @@ def claude(version: str) -> Path:
     if not found:
         raise FileNotFoundError(f"no Claude Code {version} in {folder}; `make clients` installs it")
     return found[0]
+
+
+def opencode() -> Path:
+    """The program of OpenCode; for any platform it is a package of its own.
+
+    Raises:
+        FileNotFoundError: It is not installed.
+    """
+    folder = npm_folder("opencode-ai", PINS["npm"]["opencode-ai"][0]) / "node_modules"
+    found = list(folder.glob("opencode-*-*/bin/opencode*"))
+    if not found:
+        raise FileNotFoundError(f"no OpenCode in {folder}; `make clients` installs it")
+    return min(found, key=lambda path: len(str(path)))  # not that for old processors
+
+
+def script(package: str, name: str) -> Path:
+    """The script by which an npm package is started.
+
+    Raises:
+        FileNotFoundError: It is not installed.
+    """
+    found = npm_folder(package, PINS["npm"][package][0]) / "node_modules" / ".bin" / name
+    if not found.exists():
+        raise FileNotFoundError(f"no {found}; `make clients` installs it")
+    return found.resolve()
+
+
+def node() -> str:
+    """A node that is new enough for all programs: that on the PATH, or one from npm."""
+    if _node_is_new():
+        return "node"
+    package = node_package()
+    place = npm_folder(package, PINS["node"]["version"]) / "node_modules" / package / "bin" / "node"
+    return str(place)
+
+
+def node_package() -> str:
+    """The npm package that is a node for this platform."""
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
+    name = platform.machine().lower()
+    return f"node-{sys.platform}-{machine.get(name, name)}"
+
+
+def _node_is_new() -> bool:
+    found = shutil.which("node")
+    if found is None:
+        return False
+    said = subprocess.run([found, "--version"], capture_output=True, encoding="utf-8", check=True)
+    version, least = said.stdout.strip().removeprefix("v"), PINS["node"]["least"]
+    return _numbers(version) >= _numbers(least)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def python() -> Path:

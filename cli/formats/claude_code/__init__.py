@@ -8,7 +8,7 @@ notices       what a reader may want to know   importing    lines → events, ea
 drafts        events on their way into         compaction   boundaries and summaries → edits
               the store                        resume_head  the head, when all is read
 exporting     events → lines                   writing      lines for what was recorded live
-                                               shown        what a view shows in another way
+handoff       a file that the program resumes  shown        what a view shows in another way
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code.exporting import export_lines, export_whole
+from foldlog.cli.formats.claude_code.handoff import hand_off
 from foldlog.cli.formats.claude_code.sources import default_locations, find, is_record, records
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "export_lines",
     "export_whole",
     "find",
+    "hand_off",
     "import_source",
     "is_record",
 ]

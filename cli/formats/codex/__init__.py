@@ -3,6 +3,7 @@
 rollouts   which files there are, and which belong to one thread
 lines      what a line becomes: a message, a result, injected context, usage
 importing  the lines of a thread → its events, in the order in which Codex sends them
+exporting  a view → a rollout that Codex resumes
 """
 
 from __future__ import annotations

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 
 from foldlog.eventstore import EventDraft, EventStore
 from foldlog.projections import Session
-from tests.projections.build import call, shown, thinking
+from tests.projections.build import call, shown
+from tests.server import thought
+from tests.server.signing import Prefix, signed_reply
 
 EVERYTHING, CHILD, FORK = "everything-1", "everything-1-agent", "everything-1-fork"
 
@@ -32,13 +35,15 @@ USAGE = {
 }
 
 
-def clocked() -> EventStore:
-    """A store in memory whose clock shows a second more at each look."""
+def clock() -> Callable[[], str]:
+    """A second more at each look, from a fixed moment on."""
     seconds = count()
-    return EventStore(
-        ":memory:",
-        clock=lambda: f"2026-11-29T12:{(n := next(seconds)) // 60:02}:{n % 60:02}.000000Z",
-    )
+    return lambda: f"2026-11-29T12:{(n := next(seconds)) // 60:02}:{n % 60:02}.000000Z"
+
+
+def clocked() -> EventStore:
+    """A store in memory with that clock."""
+    return EventStore(":memory:", clock=clock())
 
 
 def record(store: EventStore) -> None:
@@ -67,7 +72,7 @@ def record_everything(store: EventStore) -> None:
     session.user([{"type": "text", "text": "Look: 测试"}, IMAGE, REMOTE, PDF])  # 8
     session.assistant(  # 9
         [
-            thinking("Both at once."),
+            *signed_reply([thought("Both at once.")], Prefix(""), MODEL, "msg_1"),
             {"type": "text", "text": "I look."},
             call("toolu_1", "Bash", command="pytest"),
             call("toolu_2", "Read", file_path="a.png"),

@@ -1,0 +1,1 @@
+"""pi, the coding agent."""
