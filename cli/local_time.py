@@ -60,6 +60,15 @@ def day(at: str) -> str:
         return "?"
 
 
+def clock(at: str) -> str:
+    """Return a time of the store in local time, to the second; empty where it is not a time."""
+    try:
+        moment = EPOCH + timedelta(microseconds=microseconds(at))
+        return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
 def zone() -> str:
     """Return the name of this machine's zone: ``Europe/Berlin``, else as short as ``CET``."""
     named = os.environ.get("TZ", "").lstrip(":")

@@ -34,6 +34,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "log": ("log", "Show the events of a session as they happened."),
         "show": ("show", "Show one event with its full content."),
         "search": ("search", "Find where something was said, in any language."),
+        "serve": ("serving", "See sessions in a browser, and travel in time."),
         "stats": ("figures", "Count tokens, cost, cache hits, sizes and tools."),
         "sql": ("sql", "Run a read-only SQL query over the store."),
     },

@@ -18,7 +18,7 @@ LIBRARIES = {
     "cli": {
         *("aiohttp", "anthropic", "brotli", "brotlicffi", "click", "httpx2", "jsonschema"),
         *("detect_secrets", "jinja2", "markdown_it", "markupsafe", "pygments"),
-        *("mcp", "orjson", "pytest", "rich", "yarl", "zstandard"),
+        *("mcp", "orjson", "pytest", "rich", "starlette", "uvicorn", "yarl", "zstandard"),
     },
 }
 """What each layer may import from outside, the standard library apart; pytest is for the classes
@@ -34,7 +34,7 @@ BELOW = {
 SLOW = (
     *("aiohttp", "anthropic", "click", "genai_prices", "jsonschema", "mcp", "rich"),
     *("sqlite_utils", "sqlite3", "zstandard", "detect_secrets", "jinja2", "markdown_it"),
-    "pygments",
+    *("pygments", "starlette", "uvicorn"),
 )
 """Imported where they are used, so that a command which needs none of them starts at once."""
 

@@ -43,6 +43,9 @@ ANSWERS: dict[str, dict[str, list[str]]] = {
 """For each command with ``--json`` and each form of its answer: the arguments that it is run with,
 to see what it answers."""
 
+ENDLESS = {"serve": "`url` text"}
+"""Commands with ``--json`` that run until they are stopped: the keys of what they print first."""
+
 
 def commands() -> None:
     """Print every command: its help, and the keys of its JSON as it really answers."""
@@ -57,6 +60,8 @@ def commands() -> None:
                     f"`--json {form}`" if form.startswith("-") else f"`--json`{form and ' '}{form}"
                 )
                 print(f"\n{told}: {keys}.")
+            if name in ENDLESS:
+                print(f"\n`--json`: {ENDLESS[name]}.")
 
 
 def _answers(name: str, arguments: str) -> list[dict[str, Any]]:

@@ -66,12 +66,16 @@ __all__ = [
     "Title",
     "Toolset",
     "narrate",
+    "narrate_range",
 ]
 
 RESULT_EVENT = "tool.result"
 
 STEP = 32
 """How many events are read at a time; a store may hold all that it reads in one go."""
+
+NEAR = 100
+"""How many versions from its call a result is looked for, where a range is narrated."""
 
 Who: TypeAlias = Literal["user", "assistant", "system", "tool", "harness"]
 
@@ -389,25 +393,43 @@ def narrate(store: Store, session: str, until: int | None = None) -> Narrative:
         SessionNotFound: There is no such session.
         InvalidView: The view at that version cannot be folded; the error names the cause.
     """
-    return _Narrator(store, session, open_view(store, session, until)).passages()
+    return _Narrator(store, open_view(store, session, until)).all()
+
+
+def narrate_range(store: Store, view: View, first: int, last: int) -> Iterator[Passage | Child]:
+    """Tell a range of versions, as a view of their session shows them.
+
+    It reads the range and its neighborhood, however long the session is. A result comes with its
+    call where at most ``NEAR`` versions lie between the two, else by itself. Children come with the
+    range that holds the version where they began.
+
+    Args:
+        first, last: The versions, both included; what lies after the view's version is left out.
+    """
+    return _Narrator(store, view, first, last).passages()
 
 
 class _Narrator:
-    """One session on its way to passages."""
+    """One session, or a range of its versions, on its way to passages."""
 
-    def __init__(self, store: Store, session: str, view: View) -> None:
+    def __init__(self, store: Store, view: View, first: int = 1, last: int | None = None) -> None:
         self._store = store
-        self._session = session
+        self._session = view.session
         self._view = view
+        self._range = first, view.version if last is None else min(last, view.version)
         self._answers: dict[str, int] = {}
         self._told: set[int] = set()
         self._open: tuple[object, ...] = ()
 
-    def passages(self) -> Narrative:
+    def all(self) -> Narrative:
         yield Title(self._store.session(self._session), self._view.version, self._view.head)
-        self._find_answers()
+        yield from self.passages()
+
+    def passages(self) -> Iterator[Passage | Child]:
+        first, last = self._range
+        self._find_answers(max(1, first - NEAR), min(last + NEAR, self._view.version))
         children = self._find_children()
-        for event in self._read():
+        for event in self._read(first, last):
             if event.type in SPEAKERS:
                 if event.version not in self._told:
                     yield from self._conversation(event, children)
@@ -416,18 +438,17 @@ class _Narrator:
                 yield made(event, sight(self._view, event))
         yield from (Child(info) for infos in children.values() for info in infos)
 
-    def _read(self, types: Collection[str] | None = None) -> Iterator[Event]:
-        """Read the events up to the view's version, few at a time."""
-        end = self._view.version
-        for after in range(0, end, STEP):
-            until = min(after + STEP, end)
+    def _read(self, first: int, last: int, types: Collection[str] | None = None) -> Iterator[Event]:
+        """Read the events of a range, few at a time."""
+        for after in range(first - 1, last, STEP):
+            until = min(after + STEP, last)
             yield from self._store.read(self._session, after=after, until=until, types=types)
 
-    def _find_answers(self) -> None:
-        """Find the first result of each call, so that it comes with the call."""
+    def _find_answers(self, first: int, last: int) -> None:
+        """Find the first result of each call in a range, so that it comes with the call."""
         called: set[str] = set()
         types = ("message.assistant", RESULT_EVENT)
-        for event in self._read(types):
+        for event in self._read(first, last, types):
             if event.type == RESULT_EVENT:
                 call = str(call_id(event.data))
                 if call in called and call not in self._answers:
@@ -436,12 +457,19 @@ class _Narrator:
         self._told = set(self._answers.values())
 
     def _find_children(self) -> dict[str | None, list[SessionInfo]]:
-        """Find the sessions that came from this one, by the call that started each."""
+        """Find the sessions that came from the range, by the call that started each."""
         found: dict[str | None, list[SessionInfo]] = {}
         for info in self._store.sessions():
-            if info.parent == self._session:
+            if info.parent == self._session and self._holds(info.parent_version):
                 found.setdefault(self._starting_call(info), []).append(info)
         return found
+
+    def _holds(self, began: int | None) -> bool:
+        """Return whether a child belongs to the range; one without a version, to the last range."""
+        first, last = self._range
+        if first == 1 and last == self._view.version:
+            return True
+        return first <= (self._view.version if began is None else began) <= last
 
     def _starting_call(self, child: SessionInfo) -> str | None:
         first = [(child.first, child.first)]

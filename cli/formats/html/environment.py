@@ -29,10 +29,10 @@ def file(name: str) -> str:
 
 
 @cache
-def environment() -> Environment:
-    """Return the environment that all templates share."""
+def environment(*more: Path) -> Environment:
+    """Return the environment that all templates share; ``more`` are searched after its folder."""
     made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader([TEMPLATES, *more]),
         autoescape=True,
         finalize=_finalize,
         undefined=StrictUndefined,

@@ -47,6 +47,13 @@ IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 LABEL_CHARS = 160
 """Characters of a call in the line that folds it."""
 
+
+class Address(str):
+    """An address in place of an image's data: made by a server, never read from a transcript."""
+
+    __slots__ = ()
+
+
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 
@@ -101,10 +108,14 @@ class Fragments:
 
     Args:
         link: Returns the address of another session's page; None: it has none.
+        apart: Whether the fragments go into a document that has anchors already: they get none.
     """
 
-    def __init__(self, link: Callable[[str], str | None] = lambda _: None) -> None:
+    def __init__(
+        self, link: Callable[[str], str | None] = lambda _: None, *, apart: bool = False
+    ) -> None:
         self.link = link
+        self._apart = apart
         self._used: set[str] = set()
         self._macros: Any = environment().get_template("passages.html", globals=_HELPERS).module
 
@@ -132,7 +143,7 @@ class Fragments:
 
         Nothing if both are taken.
         """
-        for name in (f"v{passage.version}", passage.anchor):
+        for name in () if self._apart else (f"v{passage.version}", passage.anchor):
             if name not in self._used:
                 self._used.add(name)
                 return name
@@ -159,11 +170,13 @@ def command(call: Call) -> str | None:
 
 
 def image(block: Json) -> str | None:
-    """Return the ``data:`` address of an image that is safe to show; None for anything else."""
+    """Return the address of an image that is safe to show, of its data; None for anything else."""
     source = block.get("source")
     if not isinstance(source, Mapping) or source.get("media_type") not in IMAGES:
         return None
     data = source.get("data")
+    if isinstance(data, Address):
+        return data
     if not isinstance(data, str) or not _BASE64.fullmatch(data := "".join(data.split())):
         return None
     return f"data:{source['media_type']};base64,{data}"

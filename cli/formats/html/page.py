@@ -7,11 +7,11 @@ nothing more, whatever a transcript may have brought in.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import groupby
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from markupsafe import Markup
 
@@ -34,6 +34,8 @@ from foldlog.projections.explain.narrative import (
 )
 from foldlog.projections.explain.why import Sight
 
+Passages: TypeAlias = Iterable[Passage | Child]
+
 ENTRY_CHARS = 90
 """Characters of a message in the table of contents."""
 
@@ -44,6 +46,13 @@ SPEAKERS = {
     "tool": "Result",
     "harness": "Attachment",
 }
+
+
+class Part(NamedTuple):
+    """A passage as HTML, and the versions of its event and of its result, if it is a call."""
+
+    html: Markup
+    versions: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -58,10 +67,9 @@ class Section:
         at: When, for people; empty for others.
         sight: How the model sees it; None if that is said in its part.
         state: The name of that.
-        parts: Its passages as HTML.
+        parts: Its passages.
         entry: Its line in the table of contents; empty without one.
         entry_kind: ``prompt``, ``compaction`` or ``rewind``.
-        versions: Those of its events, with the results of its calls.
         is_repeated: Whether the model sees it as it sees the speaker before it.
     """
 
@@ -72,11 +80,15 @@ class Section:
     at: str = ""
     sight: Sight | None = None
     state: State = "none"
-    parts: list[Markup] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
     entry: str = ""
     entry_kind: str = ""
-    versions: list[int] = field(default_factory=list)
     is_repeated: bool = False
+
+    @property
+    def versions(self) -> list[int]:
+        """The versions of its events, with the results of its calls."""
+        return [version for part in self.parts for version in part.versions]
 
 
 class Run(NamedTuple):
@@ -164,7 +176,7 @@ def shared(title: Title, fragments: Fragments, home: str | None) -> dict[str, An
 
 def rendered(template: str, **values: Any) -> Iterator[bytes]:
     """Return a page made by a template, in pieces, with its style, its script and its policy."""
-    style, script = file("page.css"), file("page.js")
+    style, script = file("page.css"), file("theme.js") + file("page.js")
     made = environment().get_template(template)
     pieces = made.generate(
         **values,
@@ -193,7 +205,13 @@ def _digest(content: str) -> str:
 
 def read(told: Narrative, fragments: Fragments, rail: Rail) -> tuple[Title, list[Section]]:
     """Return the title of a narrative and its sections; put its events on a rail."""
-    title, sections = cast("Title", next(told)), list[Section]()
+    return cast("Title", next(told)), sections_of(cast("Passages", told), fragments, rail)
+
+
+def sections_of(told: Passages, fragments: Fragments, rail: Rail | None = None) -> list[Section]:
+    """Return the sections of passages; put their events on a rail, where there is one."""
+    sections: list[Section] = []
+    rail = rail or Rail()
     spoken: Sight | None = None
     for passage in told:
         if isinstance(passage, Heading):
@@ -203,11 +221,11 @@ def read(told: Narrative, fragments: Fragments, rail: Rail) -> tuple[Title, list
         elif isinstance(passage, Block):
             rail.add(passage)
             _continue(sections[-1], passage, fragments)
-        elif not isinstance(passage, Title):
+        else:
             sections.append(_alone(passage, fragments))
             if isinstance(passage, Passage):
                 rail.add(passage)
-    return title, sections
+    return sections
 
 
 def _opened(heading: Heading, fragments: Fragments) -> Section:
@@ -227,10 +245,8 @@ def _opened(heading: Heading, fragments: Fragments) -> Section:
 
 
 def _continue(section: Section, block: Block, fragments: Fragments) -> None:
-    section.parts.append(fragments.of(block))
-    section.versions.append(block.version)
-    if isinstance(block, Call) and block.result:
-        section.versions.append(block.result.version)
+    result = (block.result.version,) if isinstance(block, Call) and block.result else ()
+    section.parts.append(Part(fragments.of(block), (block.version, *result)))
     if isinstance(block, Result) and section.kind == "user":
         section.kind, section.title = "tool", "Result"
     if isinstance(block, Said) and section.kind == "user" and not section.entry:
@@ -238,7 +254,8 @@ def _continue(section: Section, block: Block, fragments: Fragments) -> None:
 
 
 def _alone(passage: Passage | Child, fragments: Fragments) -> Section:
-    section = Section(type(passage).__name__.lower(), parts=[fragments.of(passage)])
+    versions = (passage.version,) if isinstance(passage, Passage) else ()
+    section = Section(type(passage).__name__.lower(), parts=[Part(fragments.of(passage), versions)])
     if isinstance(passage, Edit) and passage.compacts:
         section.kind, section.entry_kind = "compaction", "compaction"
         section.entry = f"Compaction: {shortened(passage.rule or '?', ENTRY_CHARS)}"
@@ -246,5 +263,4 @@ def _alone(passage: Passage | Child, fragments: Fragments) -> Section:
         section.entry, section.entry_kind = f"Rewind to {shortened(str(passage.to), 20)}", "rewind"
     if isinstance(passage, Passage):
         section.version = passage.version
-        section.versions = [passage.version]
     return section

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,15 +7,11 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore import EventStore
+from tests.browser import browser
 from tests.cli.demo import clock
 from tests.formats.html.showcase import record
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
-ARGUMENTS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-)
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +20,6 @@ def filled() -> Iterator[EventStore]:
     with EventStore(":memory:", clock=clock()) as store:
         record(store)
         yield store
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium with a profile of its own; tests are skipped where there is none."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    named = os.environ.get("FOLDLOG_BROWSER")
-    program = named or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if program is None:
-        pytest.skip(f"there is no browser: install {BROWSERS[0]}, or name one in FOLDLOG_BROWSER")
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
-        yield launched
-        launched.close()
 
 
 class Visit:

@@ -1,0 +1,126 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const html = document.documentElement;
+  html.classList.add("js");
+  const main = $("main"), slider = $("slider"), help = $("help");
+  const isTravel = document.body.classList.contains("travel");
+  const toast = (text) => {
+    $("toast").textContent = text;
+    clearTimeout(toast.timer);
+    toast.timer = setTimeout(() => { $("toast").textContent = ""; }, 4000);
+  };
+
+  /* Travel: a moment takes the place of another, and its address that of the page. */
+  const moment = () => $("moment");
+  const go = (address) => htmx.ajax("GET", address, { source: $("traveler"), target: "#moment", swap: "outerHTML", push: address });
+  const at = (version) => { const address = new URL(location.pathname, location.href); address.searchParams.set("at", version); return address.pathname + address.search; };
+
+  const mark = (version) => {
+    document.querySelector(".row.marked")?.classList.remove("marked");
+    const parts = [...document.querySelectorAll("#moment [id^='v']")];
+    const number = (part) => parseInt(part.id.slice(1), 10);
+    const before = parts.filter((part) => number(part) <= version).sort((a, b) => number(b) - number(a));
+    const best = before[0] ?? parts[0];
+    if (!best) return;
+    best.closest(".row")?.classList.add("marked");
+    best.scrollIntoView({ block: "start" });
+    main.scrollTop -= 48;
+  };
+  const settle = () => {
+    const now = moment();
+    if (!now) return;
+    const version = Number(now.dataset.version);
+    slider.max = now.dataset.last;
+    if (document.activeElement !== slider || !settle.dragging) slider.value = version;
+    slider.setAttribute("aria-valuetext", $("where").innerText.replace(/\s+/g, " ").trim());
+    if (now.dataset.near) mark(Number(now.dataset.near)); else main.scrollTop = main.scrollHeight;
+  };
+
+  /* What is put in above leaves what one reads where it is. */
+  let fromBottom = null;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const up = event.detail.target.classList?.contains("up") && main?.contains(event.detail.target);
+    fromBottom = up ? main.scrollHeight - main.scrollTop : null;
+    if (event.detail.xhr.status >= 400) {
+      event.detail.shouldSwap = false;
+      toast(new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html").body.innerText.trim() || "That failed.");
+    }
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (fromBottom !== null) { main.scrollTop = main.scrollHeight - fromBottom; fromBottom = null; }
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.detail.target.id === "moment" || event.detail.elt?.id === "moment") settle();
+  });
+  document.addEventListener("htmx:sendError", () => toast("The server does not answer. Is foldlog serve running?"));
+
+  document.addEventListener("click", (event) => {
+    const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
+    const link = event.target.closest?.("a[href]");
+    if (!link || !plain) return;
+    const anchor = /^#v(\d+)/.exec(link.getAttribute("href") ?? "");
+    const near = link.dataset.near ?? (isTravel && anchor ? anchor[1] : undefined);
+    if (near !== undefined) {
+      event.preventDefault();
+      const exact = document.getElementById(`v${near}`);
+      if (exact) mark(Number(near));
+      else { const address = new URL(at(moment().dataset.version), location.href); address.searchParams.set("near", near); go(address.pathname + address.search); }
+    } else if ("travel" in link.dataset) {
+      event.preventDefault();
+      go(link.getAttribute("href"));
+    }
+  });
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.("#keys")) help.showModal();
+    if (!event.target.closest?.("#hits, .search")) $("hits")?.replaceChildren();
+  });
+
+  /* Keys. */
+  const rows = () => [...document.querySelectorAll("#moment .row")];
+  const jump = (by) => {
+    if (!isTravel) {
+      const links = [...document.querySelectorAll(".entry a")];
+      const index = links.indexOf(document.activeElement) + by;
+      (links[Math.max(0, Math.min(links.length - 1, index))])?.focus();
+      return;
+    }
+    const top = main.getBoundingClientRect().top + 50;
+    const tops = rows().map((row) => row.getBoundingClientRect().top - top);
+    const index = by > 0 ? tops.findIndex((at) => at > 5) : tops.findLastIndex((at) => at < -5);
+    if (index >= 0) main.scrollTop += tops[index];
+  };
+  const fold = (by) => {
+    const here = Number(moment().dataset.version);
+    const marks = [...document.querySelectorAll("[data-compaction]")].map((part) => Number(part.dataset.compaction));
+    const found = by > 0 ? marks.find((version) => version > here) : marks.findLast((version) => version < here);
+    if (found) go(at(found)); else toast(by > 0 ? "No compaction after this moment." : "No compaction before this moment.");
+  };
+  const step = (by) => {
+    const version = Math.max(1, Math.min(Number(moment().dataset.last), Number(moment().dataset.version) + by));
+    go(at(version));
+  };
+  const keys = {
+    ArrowLeft: (event) => event.shiftKey ? step(-1) : $("to-before").click(),
+    ArrowRight: (event) => event.shiftKey ? step(1) : $("to-after").click(),
+    Home: () => $("to-first").click(), End: () => $("to-last").click(),
+    "[": () => fold(-1), "]": () => fold(1),
+    f: () => $("follow").click(), d: () => $("compare").click(),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const field = event.target.closest?.("input:not([type=range]), select, textarea");
+    if (event.key === "Escape") {
+      $("hits")?.replaceChildren();
+      if (field) field.blur();
+    }
+    if (field) return;
+    if (event.key === "/") { event.preventDefault(); $("search")?.focus(); $("search")?.select(); }
+    else if (event.key === "?") { event.preventDefault(); help.showModal(); }
+    else if (event.key === "j" || event.key === "k") jump(event.key === "j" ? 1 : -1);
+    else if (isTravel && keys[event.key] && !event.target.closest?.("pre, .table")) { event.preventDefault(); keys[event.key](event); }
+  });
+  slider?.addEventListener("pointerdown", () => { settle.dragging = true; });
+  slider?.addEventListener("pointerup", () => { settle.dragging = false; });
+  if (isTravel) settle();
+})();
