@@ -26,6 +26,7 @@ BUILT_IN_IMPORTERS = {
     "claude-code": "claude_code",
     "codex": "codex",
     "foldlog": "foldlog",
+    "gemini": "gemini",
     "openhands": "openhands",
 }
 """The module of each importer in this package. Detection asks them in this order."""

@@ -21,6 +21,15 @@ BATCH_EVENTS = 4096
 START = 1
 """The version of ``session.started``."""
 
+ON_LINEAGE = frozenset(
+    {
+        *("message.user", "message.assistant", "message.system", "tool.result", "turn.stopped"),
+        *("attachment.added", "summary.written", "view.edited"),
+        *("system.set", "tools.set", "state.set"),
+    }
+)
+"""The types of events that count where they are on the lineage (docs/event-format.md)."""
+
 
 class SessionLog:
     """One session that an import writes to. ``ImportRun.session`` makes it.
@@ -66,6 +75,7 @@ class SessionLog:
         self._waiting: list[EventDraft] = []
         self._moves = Moves()
         self._lines: set[int] = set()
+        self._notes: set[int] = set()
         self._records: dict[str, str] = {}
         if store.exists(session):
             for event in store.read(session):
@@ -175,6 +185,10 @@ class SessionLog:
         text = record.raw.decode("utf-8", "surrogateescape")
         return self.write("source.unreadable", {"text": text, "reason": record.reason}, record)
 
+    def shown(self) -> list[int]:
+        """Return the versions of the conversation that the head shows, in their order."""
+        return self._shown(set())
+
     def show(self, versions: Sequence[int]) -> None:
         """Bring the head to where the conversation is exactly these events, in this order.
 
@@ -185,12 +199,13 @@ class SessionLog:
         longer has stays in the log.
 
         Args:
-            versions: What ``write`` returned for each, edits and settings included.
+            versions: What ``write`` returned for each, edits and settings included. What is no
+                conversation may be left out: it counts wherever it is.
         """
         wanted = [version for version in versions if version != START]
         if self._shown(set(wanted)) == wanted:
             return
-        path = join_ranges([(START, START), *((version, version) for version in wanted)])
+        path = self._ranges([START, *wanted])
         to = path[-1][1]
         data: dict[str, Json] = {"to": to, "path": [list(part) for part in path]}
         self.add(EventDraft("head.moved", data, None, {"of": to}))
@@ -227,7 +242,7 @@ class SessionLog:
         Returns:
             The version of the edit; None where there is nothing to show differently.
         """
-        ranges = join_ranges((version, version) for version in versions)
+        ranges = self._ranges(sorted(versions))
         if not ranges:
             return None
         edits = [{"first": first, "last": last, **shown} for first, last in ranges]
@@ -262,7 +277,7 @@ class SessionLog:
         Returns:
             The versions of the summary and of its edit, for ``show``.
         """
-        covers = [list(part) for part in join_ranges((v, v) for v in versions)]
+        covers = [list(part) for part in self._ranges(sorted(versions))]
         text = "text" if isinstance(content, str) else "content"
         said: dict[str, Json] = {text: content, "covers": covers, "by": self._via}
         summary = self.write("summary.written", said, key, occurred=occurred, line=line)
@@ -272,6 +287,15 @@ class SessionLog:
             shown, versions, f"{name}/shown", of=summary, rule=rule, reason=reason, **data
         )
         return [summary] if edit is None else [summary, edit]
+
+    def _ranges(self, versions: Sequence[int]) -> list[tuple[int, int]]:
+        """Return versions as ranges in their order; lines that are no conversation part none."""
+        notes, found = self._notes.difference(versions), list[tuple[int, int]]()
+        for first, last in join_ranges((version, version) for version in versions):
+            if found and found[-1][1] < first and notes.issuperset(range(found[-1][1] + 1, first)):
+                first = found.pop()[0]
+            found.append((first, last))
+        return found
 
     def rename(self, title: str, now: str | None) -> None:
         """Give the session a title, if it is not the one that it has now."""
@@ -321,7 +345,7 @@ class SessionLog:
         if key is not None:
             self._keys[key] = self.version
         if key is not None and "of" not in meta:
-            self._lines.add(self.version)
+            (self._lines if type_ in ON_LINEAGE else self._notes).add(self.version)
             if "source" in meta:
                 self._records[key.removeprefix(f"{self.session}/")] = type_
         if type_ == "head.moved":

@@ -91,6 +91,16 @@ ROWS = (
         verified="what SDK 1.58.2 gave its model: 7 of 7 contexts equal, block by block",
     ),
     Row(
+        "gemini",
+        "Gemini CLI",
+        branches="in: rewinds",
+        compactions="in",
+        subagents="in",
+        images="in",
+        usage="in",
+        verified="the program, 0.61: 15 resumes compared",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.7)",
         branches="out: the view",

@@ -24,7 +24,12 @@ SAMPLES_OF = {
     "copilot": ("fixtures/foreign/copilot/*.jsonl",),
     "dsh": ("fixtures/foreign/dsh/*.jsonl",),
     "foldlog": ("fixtures/stores/*.jsonl",),
-    "gemini": ("fixtures/foreign/gemini/*",),
+    "gemini": (
+        "fixtures/foreign/gemini/agtrace*",
+        "fixtures/foreign/gemini/gen_*",
+        "formats/gemini/data/[ar]*.json*",
+    ),
+    "gemini-responses": ("fixtures/foreign/gemini/geminicli_*",),
     "goose": ("fixtures/foreign/goose/*",),
     "kimi": ("fixtures/foreign/kimi/*",),
     "openai-agents": ("fixtures/foreign/openai_agents/*.db",),

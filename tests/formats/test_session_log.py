@@ -158,3 +158,30 @@ def test_a_name_that_another_source_has_gets_a_part_of_the_digest(store: EventSt
     assert run.name_for("s", "one", "bbbbbbbbbbbb") == "s", "the same file, written anew"
     assert run.name_for("s", "two", "aaaaaaaaaaaa") == "s", "the same file, moved"
     assert run.name_for("s", "two", "bbbbbbbbbbbb") == "s-bbbbbbbb"
+
+
+def test_what_is_no_conversation_does_not_part_what_a_summary_covers(store: EventStore) -> None:
+    log = opened(store)
+    log.start()
+    first = log.write("message.user", {"content": "a"}, "a")
+    log.write("chat.note", {"note": 1}, "note")
+    last = log.write("message.user", {"content": "b"}, "b")
+    log.show([first, last])
+    (summary, _) = log.summarize("a and b", [first, last], "sum")
+    log.flush()
+    assert store.get("s", summary).data["covers"] == [[2, 4]]
+    assert [event.type for event in store.read("s", types=["head.moved"])] == []
+
+
+def test_what_somebody_else_wrote_parts_what_is_shown(store: EventStore) -> None:
+    log = opened(store)
+    log.start()
+    first = log.write("message.user", {"content": "a"}, "a")
+    log.flush()
+    Session(store, "s").user("not of the source")
+    log = opened(store)
+    last = log.write("message.user", {"content": "b"}, "b")
+    log.write("message.user", {"content": "c"}, "c")
+    log.show([first, last])
+    log.flush()
+    assert request(store) == ["a", "b"]
