@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -26,10 +25,10 @@ def iso_time(value: Json) -> str | None:
     """
     if isinstance(value, str):
         return _in_utc(value) if _TIME.match(value) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    seconds = value / 1000 if abs(value) >= MILLISECONDS else value
     try:
+        seconds = value / 1000 if abs(value) >= MILLISECONDS else value
         return _written(datetime.fromtimestamp(seconds, UTC))
     except (OverflowError, OSError, ValueError):
         return None

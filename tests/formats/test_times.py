@@ -26,7 +26,8 @@ def test_a_time_is_in_one_form(value: Any, time: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["yesterday", "", None, True, [], {}, float("nan"), float("inf"), 1e300, -1e300]
+    "value",
+    ["yesterday", "", None, True, [], {}, float("nan"), float("inf"), 1e300, -1e300, 10**400],
 )
 def test_what_is_no_time_is_none(value: Any) -> None:
     assert iso_time(value) is None
