@@ -28,6 +28,7 @@ BUILT_IN_IMPORTERS = {
     "foldlog": "foldlog",
     "gemini": "gemini",
     "openhands": "openhands",
+    "atif": "atif.importing",
 }
 """The module of each importer in this package. Detection asks them in this order."""
 
