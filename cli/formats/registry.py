@@ -26,9 +26,9 @@ BUILT_IN_IMPORTERS = {
     "claude-code": "claude_code",
     "codex": "codex",
     "foldlog": "foldlog",
+    "qwen": "qwen",
     "gemini": "gemini",
     "openhands": "openhands",
-    "atif": "atif.importing",
 }
 """The module of each importer in this package. Detection asks them in this order."""
 

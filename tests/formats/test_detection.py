@@ -18,7 +18,7 @@ TESTS = FIXTURES.parent
 
 SAMPLES_OF = {
     "aider": ("fixtures/foreign/aider/*.md",),
-    "atif": ("fixtures/foreign/atif/*.json", "formats/atif/data/*.json"),
+    "atif": ("fixtures/foreign/atif/*.json",),
     "claude-code": ("fixtures/claude/*", "fixtures/claude_probes/[!E]*.jsonl"),
     "codex": ("fixtures/foreign/codex/*.jsonl", "formats/codex/data/*/sessions"),
     "copilot": ("fixtures/foreign/copilot/*.jsonl",),
@@ -36,7 +36,7 @@ SAMPLES_OF = {
     "opencode": ("fixtures/foreign/opencode/*",),
     "openhands": ("fixtures/foreign/openhands/*", "formats/openhands/data/[9v]*"),
     "pi": ("fixtures/foreign/pi/*.jsonl",),
-    "qwen": ("fixtures/foreign/qwen/*.jsonl",),
+    "qwen": ("fixtures/foreign/qwen/*.jsonl", "formats/qwen/data/[cr]*.jsonl"),
 }
 """Files and folders that programs wrote, by format, as patterns from the folder of the tests.
 
@@ -117,7 +117,7 @@ def test_lines_that_look_alike_are_told_apart(tmp_path: Path) -> None:
     """Qwen's lines have uuid, parentUuid, sessionId and type, as Claude Code's."""
     line = {"type": "user", "uuid": "1", "parentUuid": None, "sessionId": "s", "cwd": "/"}
     message = {"role": "user", "parts": [{"text": "x"}]}
-    assert formats(write(tmp_path / "x.jsonl", {**line, "message": message})) == set()
+    assert formats(write(tmp_path / "x.jsonl", {**line, "message": message})) == {"qwen"}
     assert formats(write(tmp_path / "y.jsonl", {"type": "user", "sessionId": "s"})) == set()
 
 
