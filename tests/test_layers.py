@@ -17,6 +17,7 @@ LIBRARIES = {
     "projections": {"anthropic", "anyio", "genai_prices", "httpx2", "pytest"},
     "cli": {
         *("aiohttp", "anthropic", "brotli", "brotlicffi", "click", "httpx2", "jsonschema"),
+        *("google", "opentelemetry"),
         *("detect_secrets", "jinja2", "markdown_it", "markupsafe", "pygments"),
         *("mcp", "orjson", "pytest", "rich", "starlette", "uvicorn", "yarl", "zstandard"),
     },
@@ -34,7 +35,7 @@ BELOW = {
 SLOW = (
     *("aiohttp", "anthropic", "click", "genai_prices", "jsonschema", "mcp", "rich"),
     *("sqlite_utils", "sqlite3", "zstandard", "detect_secrets", "jinja2", "markdown_it"),
-    *("pygments", "starlette", "uvicorn"),
+    *("pygments", "starlette", "uvicorn", "opentelemetry"),
 )
 """Imported where they are used, so that a command which needs none of them starts at once."""
 

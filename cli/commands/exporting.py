@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -14,7 +14,13 @@ from foldlog.cli import files, formats
 from foldlog.cli.commands.format_names import FormatName, HelpWithFormats
 from foldlog.cli.formats import EXPORTERS, FolderExporter
 from foldlog.cli.formats.losses import Losses
-from foldlog.cli.formats.protocols import NarrativeExporter, SessionsExporter, ViewFolderExporter
+from foldlog.cli.formats.protocols import (
+    NarrativeExporter,
+    SendingExporter,
+    SessionsExporter,
+    ViewExporter,
+    ViewFolderExporter,
+)
 from foldlog.cli.formats.secrets import Masker
 from foldlog.cli.formats.telling import ALL, Telling
 from foldlog.cli.options import SessionName
@@ -24,6 +30,9 @@ from foldlog.cli.stores import export_version, find, reading
 from foldlog.eventstore import Store
 from foldlog.eventstore.listing import SessionInfo
 from foldlog.eventstore.store import copyable
+
+if TYPE_CHECKING:
+    from foldlog.cli.formats.conversation import Conversation
 
 Files: TypeAlias = Iterator[tuple[str, Iterable[bytes]]]
 """(relative path, content in pieces) of each file."""
@@ -40,6 +49,7 @@ class _Export:
         whole: All of it, not only what the view shows.
         side_by_side: The number of a compaction, for the page about it.
         telling: What to show of a session.
+        content: Whether a format that leaves texts out writes them.
         losses: What the format cannot hold, once it is written.
     """
 
@@ -49,23 +59,21 @@ class _Export:
     whole: bool
     side_by_side: int | None
     telling: Telling
+    content: bool = False
     losses: Losses = field(default_factory=Losses)
 
-    def content(self, name: str) -> Iterator[bytes]:
+    def pieces(self, name: str) -> Iterator[bytes]:
         """Return one session in pieces."""
         if self.side_by_side is not None:
             return self._compared(name, self.side_by_side)
+        exporter = EXPORTERS.load(self.form)
+        if self.telling == ALL and isinstance(exporter, ViewExporter):
+            return exporter.export_view(self.conversation(name))
         until = export_version(self.store, name, self.at)
         if self.telling == ALL:
             return formats.export_lines(
-                self.store,
-                name,
-                format=self.form,
-                until=until,
-                whole=self.whole,
-                losses=self.losses,
+                self.store, name, format=self.form, until=until, whole=self.whole
             )
-        exporter = EXPORTERS.load(self.form)
         if not isinstance(exporter, NarrativeExporter):
             raise click.UsageError(
                 f"{self.form} holds all of a session. --prompts, --without-tools and"
@@ -82,14 +90,10 @@ class _Export:
             raise click.ClickException(f"{self.form} makes one file. Name a file, not a folder.")
         if self.telling != ALL or self.side_by_side is not None:
             raise click.UsageError(f"{self.form} holds all of a session. Leave the options out.")
+        if isinstance(exporter, ViewFolderExporter):
+            return exporter.export_view_files(self.conversation(name))
         until = export_version(self.store, name, self.at)
-        if isinstance(exporter, FolderExporter):
-            return exporter.export_files(self.store, name, until)
-        from foldlog.cli.formats.conversation import Conversation
-
-        return exporter.export_view_files(
-            Conversation.of(self.store, name, until, whole=self.whole, losses=self.losses)
-        )
+        return exporter.export_files(self.store, name, until)
 
     def files_of(self, infos: Iterable[SessionInfo]) -> Files:
         """Return (path, content) of the files of many sessions."""
@@ -100,12 +104,31 @@ class _Export:
             raise click.UsageError("--at and --side-by-side make one page. Name a file with -o.")
         return exporter.export_sessions(self.store, infos, self.telling)
 
+    def send(self, name: str, endpoint: str) -> int:
+        """Send one session to an address, and return how many things were sent."""
+        return _sending(self.form).send(self.conversation(name), endpoint)
+
+    def conversation(self, name: str) -> Conversation:
+        """Return what the model sees of one session."""
+        from foldlog.cli.formats.conversation import Conversation
+
+        until = export_version(self.store, name, self.at)
+        made = Conversation.of(self.store, name, until, whole=self.whole, content=self.content)
+        return replace(made, losses=self.losses)
+
     def _compared(self, name: str, number: int) -> Iterator[bytes]:
         if self.form != "html" or self.at is not None:
             raise click.UsageError("--side-by-side is for --to html, without --at.")
         from foldlog.cli.formats import html
 
         return html.export_compared(self.store, name, number, self.telling)
+
+
+def _sending(form: str) -> SendingExporter:
+    exporter = EXPORTERS.load(form)
+    if not isinstance(exporter, SendingExporter):
+        raise click.UsageError("--endpoint and --content are for --to otel.")
+    return exporter
 
 
 @click.command(cls=HelpWithFormats, formats=EXPORTERS)
@@ -137,6 +160,8 @@ class _Export:
 @click.option(
     "--redact-secrets", is_flag=True, help="Markdown, HTML: mask keys and passwords, count them."
 )
+@click.option("--content", is_flag=True, help="otel: with the texts of messages and results.")
+@click.option("--endpoint", metavar="URL", help="otel: send it to a collector instead.")
 @click.pass_obj
 def export_command(
     where: str | None,
@@ -151,6 +176,8 @@ def export_command(
     prompts: bool,
     without_tools: bool,
     redact_secrets: bool,
+    content: bool,
+    endpoint: str | None,
 ) -> None:
     """Write sessions as Markdown, web pages, JSON Lines or a transcript.
 
@@ -160,19 +187,24 @@ def export_command(
     claude-code gives back every line of an imported transcript; what was cleared, previewed or
     hidden since is written as the view shows it, so that the program goes on with that. The others
     are for programs and write what the model sees; what they cannot hold is counted on stderr.
+    otel tells what happened as spans, without texts; it needs `pip install "foldlog[otel]"`.
 
     --redact-secrets needs `pip install "foldlog[secrets]"`. It finds much, not all: look at the
     file before you share it.
     """
     masker = Masker() if redact_secrets else None
+    if content or endpoint is not None:
+        _sending(form)
     with reading(where) as store:
         telling = Telling(prompts, without_tools, masker)
-        export = _Export(store, form, at, whole, side_by_side, telling)
+        export = _Export(store, form, at, whole, side_by_side, telling, content)
         if session is None:
             infos = _sessions(store, project)
             _write_folder(_folder(output), export.files_of(infos), force=force)
         elif project is not None:
             raise click.UsageError("--project chooses sessions. Leave SESSION out.")
+        elif endpoint is not None:
+            say(f"{export.send(find(store, session), endpoint)} spans were sent to {endpoint}.")
         else:
             _write(export, find(store, session), output, force=force)
     for line in export.losses.lines():
@@ -185,7 +217,7 @@ def _write(export: _Export, name: str, output: str | None, *, force: bool) -> No
     if output is not None and _is_folder(output):
         _write_folder(Path(output), export.files(name), force=force)
         return
-    content = export.content(name)
+    content = export.pieces(name)
     if output is not None and output != "-":
         files.write(Path(output), content, force=force)
     elif on_terminal():

@@ -11,7 +11,7 @@ watching       sources that change                       testing       tests for
 openai_blocks  OpenAI's items and messages → blocks      shown_events  what a source shows now
 foreign_database  another program's SQLite database      database_copy  as it was at one moment
 conversation   a view as turns, for exporters            losses        what is not carried
-to_openai      turns as OpenAI's APIs have them
+to_openai      turns as OpenAI's APIs have them          portable      blocks → texts and media
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
             write(turn.calls, portable(turn.blocks, conversation.losses))
 
 Turns hold what ``foldlog view --as request`` prints, block by block, with the events that it comes
-from. ``portable`` turns blocks into the few things that every format knows: texts and media. What
-a format cannot hold is counted in ``conversation.losses``, which the command prints.
+from; ``portable`` turns blocks into texts and media. What a format cannot hold is counted in
+``conversation.losses``, which the command prints.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
 from uuid import UUID, uuid5
 
 from foldlog.cli.formats.losses import Losses
@@ -36,7 +35,6 @@ from foldlog.projections.wire.blocks import (
     blocks,
     call_id,
     content_of,
-    is_server_result,
     kind,
     objects,
 )
@@ -259,7 +257,7 @@ def _turns(messages: Iterable[Message], at: int) -> Iterator[Turn]:
         for _, group in groupby(enumerate(message.parts), lambda part: _same_reply(*part)):
             items, contents = zip(*(part for _, part in group), strict=True)
             events = tuple(item.event for item in items if item.event is not None)
-            at = max(at, _when(events))
+            at = max(at, moment(events[0]) if events else 0)
             content = [block for part in contents for block in blocks(part)]
             first: Item = items[0]
             yield Turn(first.role, first.kind, content, first.version, at, events)
@@ -271,102 +269,26 @@ def _same_reply(place: int, part: tuple[Item, Content]) -> object:
     return item.reply or place
 
 
-def _when(events: tuple[Event, ...]) -> int:
-    """Return when something was said; 0 for what was not."""
-    if not events:
-        return 0
+def moment(event: Event) -> int:
+    """Return when something happened, as its source says, in microseconds since 1970."""
     try:
-        return microseconds(events[0].occurred)
+        return microseconds(event.occurred)
     except (ValueError, OverflowError):
-        return microseconds(events[0].at)
+        return microseconds(event.at)
+
+
+def subagents(store: Store, session: str) -> dict[str, str]:
+    """Return the sessions of the subagents by the ids of the calls that started them."""
+    found: dict[str, str] = {}
+    for info in store.sessions():
+        if info.parent == session and info.parent_kind == "subagent":
+            started = next(store.read(info.session, types=["session.started"]), None)
+            parent = started.data.get("parent") if started else None
+            call = parent.get("tool_use_id") if isinstance(parent, dict) else None
+            found |= {call: info.session} if isinstance(call, str) else {}
+    return found
 
 
 def count(value: Json) -> int:
     """Return a number of tokens; 0 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-# -- blocks that every format knows ------------------------------------------------------------
-
-
-class Text(NamedTuple):
-    """A text."""
-
-    text: str
-
-
-class Media(NamedTuple):
-    """An image or a document.
-
-    Attributes:
-        kind: ``image`` or ``document``.
-        type: Its media type.
-        data: Its content in base64; None where it is only named.
-        url: Where it is; None where its content is held.
-        title: What it is called; None without a name.
-    """
-
-    kind: str
-    type: str
-    data: str | None
-    url: str | None
-    title: str | None
-
-    @property
-    def address(self) -> str:
-        """Its URL: where it is, or all of it as ``data:``."""
-        return self.url or f"data:{self.type};base64,{self.data}"
-
-
-Portable: TypeAlias = Text | Media
-
-
-def portable(content: Iterable[Json], losses: Losses) -> Iterator[Portable]:
-    """Yield texts and media of blocks; count what is left out.
-
-    Calls, results and thinking are the caller's: here they count as left out.
-    """
-    for block in content:
-        name = kind(block)
-        if name == "text":
-            losses.add("citation", "only its text is", len(objects(block.get("citations"))))
-            yield Text(str(block.get("text", "")))
-        elif name in ("image", "document"):
-            yield from _media(block, losses)
-        elif name == "search_result":
-            yield from portable(objects(block.get("content")), losses)
-        elif name == "compaction":
-            yield Text(str(block.get("content") or ""))
-        elif name in THINKING:
-            losses.add("thinking", "its signature is for the model that wrote it")
-        elif is_server_result(name) or name in ("server_tool_use", "mcp_tool_use"):
-            losses.add("server tool use", "the format has none of the API's own tools")
-        else:
-            losses.add(f"block of type {name or '?'}", "the format has no counterpart")
-
-
-def _media(block: Json, losses: Losses) -> Iterator[Portable]:
-    source = block.get("source") if isinstance(block.get("source"), dict) else {}
-    title = block.get("title") if isinstance(block.get("title"), str) else None
-    form, data = source.get("type"), source.get("data")
-    if form == "text":
-        yield Text(str(data or ""))
-    elif form == "content":
-        yield from portable(blocks(content_of(source.get("content"))), losses)
-    elif form == "base64" and isinstance(data, str):
-        yield Media(kind(block), str(source.get("media_type")), data, None, title)
-    elif form == "url":
-        type_ = "application/pdf" if kind(block) == "document" else "image/*"
-        yield Media(kind(block), type_, None, str(source.get("url")), title)
-    else:
-        losses.add(kind(block), "it is a file that the API keeps")
-
-
-def result_content(turn: Turn, losses: Losses) -> list[Portable]:
-    """Return what a result says."""
-    return list(portable(blocks(content_of(turn.result.get("content"))), losses))
-
-
-def joined(parts: Iterable[Portable], separator: str = "\n") -> str:
-    """Return the texts among some parts."""
-    return separator.join(part.text for part in parts if isinstance(part, Text))

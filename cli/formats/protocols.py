@@ -158,6 +158,14 @@ class ViewFolderExporter(Protocol):
         """Return (relative path with ``/``, content in pieces) of each file."""
 
 
+@runtime_checkable
+class SendingExporter(Protocol):
+    """What such an exporter offers as well, if it can send a session (`export --endpoint`)."""
+
+    def send(self, conversation: Conversation, endpoint: str) -> int:
+        """Send it to an address, and return how many things were sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Handoff:
     """A session that goes on in a program: the file, and what a person does next.

@@ -43,6 +43,7 @@ BUILT_IN_EXPORTERS = {
     "openai": "openai.responses",
     "openai-chat": "openai.chat",
     "atif": "atif.exporting",
+    "otel": "otel.exporting",
 }
 """The module of each exporter in this package."""
 

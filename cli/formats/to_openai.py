@@ -11,16 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby, takewhile
 
-from foldlog.cli.formats.conversation import (
-    Media,
-    Portable,
-    Text,
-    Turn,
-    joined,
-    portable,
-    result_content,
-)
+from foldlog.cli.formats.conversation import Turn
 from foldlog.cli.formats.losses import Losses
+from foldlog.cli.formats.portable import Media, Portable, Text, joined, portable, result_content
 from foldlog.eventstore.codec import dumps
 from foldlog.eventstore.events import Json
 from foldlog.projections.wire.blocks import CALL, call_id, kind
@@ -81,7 +74,7 @@ def _call(block: Json, losses: Losses) -> Json:
 
 def _output(turn: Turn, losses: Losses, plain: bool) -> Json:
     _count_failed(turn, losses)
-    parts = _input(result_content(turn, losses), losses, plain, "input_text")
+    parts = _input(result_content(turn.result, losses), losses, plain, "input_text")
     texts = [part["text"] for part in parts if part["type"] == "input_text"]
     is_text = len(texts) == len(parts) < 2
     return {
@@ -137,7 +130,7 @@ def chat_tools(tools: Iterable[Json], losses: Losses) -> list[Json]:
 
 def _tool_message(turn: Turn, shown: list[Json], losses: Losses) -> Json:
     _count_failed(turn, losses)
-    parts = result_content(turn, losses)
+    parts = result_content(turn.result, losses)
     media = _chat_parts((part for part in parts if isinstance(part, Media)), losses)
     losses.add("media in a result", "a message of the user after it holds it", len(media))
     shown += media

@@ -136,6 +136,16 @@ ROWS = (
         images="out",
         verified="the types of the openai package, 3.57",
     ),
+    Row(
+        "otel",
+        "OpenTelemetry's spans of generative AI",
+        branches="out: all",
+        compactions="out: replies that made summaries",
+        subagents="out: within their calls",
+        images="out, with `--content`",
+        usage="out",
+        verified="OpenTelemetry's own decoder and names, 1.45",
+    ),
     Row("foldlog", "foldlog's JSON Lines", *(["whole"] * 5), verified="hash by hash"),
     Row("jsonl", "the same, as `export` names it", *(["whole"] * 5), verified="hash by hash"),
     Row(

@@ -19,15 +19,15 @@ _DATE = re.compile(r"[-@]\d{8}$")
 
 
 _PROVIDERS = (
-    (re.compile(r"(claude|anthropic)"), "anthropic"),
-    (re.compile(r"(gpt|codex|chatgpt|o\d)"), "openai"),
+    (re.compile("claude|anthropic"), "anthropic"),
+    (re.compile(r"\bgpt|codex|^o\d"), "openai"),
     (re.compile("gemini"), "google"),
 )
 
 
 def provider_of(model: str | None) -> str | None:
     """Return who makes a model, by its name: ``anthropic``, ``openai`` or ``google``; else None."""
-    return next((name for known, name in _PROVIDERS if known.match(model or "")), None)
+    return next((name for known, name in _PROVIDERS if known.search(model or "")), None)
 
 
 def family(model: str) -> str:

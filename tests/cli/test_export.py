@@ -15,6 +15,7 @@ from foldlog.eventstore.codec import loads
 from foldlog.projections import Session
 from tests.cli.conftest import Run
 from tests.cli.demo import DEMO, HOSTILE, clock, record
+from tests.formats.exports.test_otel import collecting
 from tests.projections.build import call, shown
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -185,3 +186,15 @@ class TestLosses:
         done = run("export", DEMO, "--to", "openai", "-o", f"{tmp_path}/run/")
         assert done.exit_code == 2
         assert "openai makes one file. Name a file, not a folder." in done.stderr
+
+    def test_only_otel_has_an_endpoint_and_content(self, run: Run) -> None:
+        for option in (["--content"], ["--endpoint", "http://127.0.0.1:9"]):
+            refused = run("export", DEMO, "--to", "openai", *option)
+            assert refused.exit_code == 2
+            assert "--endpoint and --content are for --to otel." in refused.stderr
+
+    def test_spans_are_sent_to_a_collector(self, run: Run) -> None:
+        with collecting() as collector:
+            done = run("export", DEMO, "--to", "otel", "--endpoint", collector.url)
+        assert done.exit_code == 0, done.output
+        assert done.stdout == f"{len(collector.ids)} spans were sent to {collector.url}.\n"

@@ -15,17 +15,9 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
-from foldlog.cli.formats.conversation import (
-    Conversation,
-    Media,
-    Portable,
-    Text,
-    Turn,
-    count,
-    portable,
-    result_content,
-)
+from foldlog.cli.formats.conversation import Conversation, Turn, count, subagents
 from foldlog.cli.formats.losses import Losses
+from foldlog.cli.formats.portable import Media, Portable, Text, portable, result_content
 from foldlog.eventstore.clock import text as iso
 from foldlog.eventstore.codec import dumps
 from foldlog.eventstore.errors import SourceError
@@ -198,7 +190,7 @@ class _Trajectory:
         return _there(
             {
                 "source_call_id": id,
-                "content": self._content(result_content(turn, self._losses)),
+                "content": self._content(result_content(turn.result, self._losses)),
                 "subagent_trajectory_ref": [_reference(child)] if child else None,
                 "extra": failed,
             }
@@ -252,16 +244,10 @@ def _children(conversation: Conversation) -> dict[str, Conversation]:
     """Return what subagents saw, by the ids of the calls that started them."""
     calls = {str(call_id(block)) for turn in conversation.turns for block in turn.calls}
     found: dict[str, Conversation] = {}
-    for info in conversation.store.sessions():
-        if info.parent == conversation.id and info.parent_kind == "subagent":
-            started = next(conversation.store.read(info.session, types=["session.started"]), None)
-            parent = started.data.get("parent") if started else None
-            call = parent.get("tool_use_id") if isinstance(parent, dict) else None
-            if call in calls:
-                child = Conversation.of(
-                    conversation.store, info.session, losses=conversation.losses
-                )
-                found |= {str(call): child} if child.turns else {}
+    for call, session in subagents(conversation.store, conversation.id).items():
+        child = Conversation.of(conversation.store, session, losses=conversation.losses)
+        if call in calls and child.turns:
+            found[call] = child
     return found
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from foldlog.cli.formats.conversation import Conversation, Turn, joined, portable
+from foldlog.cli.formats.conversation import Conversation, Turn
 from foldlog.cli.formats.losses import Losses
+from foldlog.cli.formats.portable import joined, portable
 from foldlog.cli.formats.protocols import Handoff
 from foldlog.cli.formats.source_files import home
 from foldlog.cli.formats.to_openai import turn_items

@@ -15,18 +15,9 @@ from pathlib import Path
 
 import click
 
-from foldlog.cli.formats.conversation import (
-    Conversation,
-    Media,
-    Portable,
-    Text,
-    Turn,
-    count,
-    joined,
-    portable,
-    result_content,
-)
+from foldlog.cli.formats.conversation import Conversation, Turn, count
 from foldlog.cli.formats.losses import Losses
+from foldlog.cli.formats.portable import Media, Portable, Text, joined, portable, result_content
 from foldlog.cli.formats.protocols import Handoff
 from foldlog.eventstore.clock import text as iso
 from foldlog.eventstore.codec import dumps
@@ -183,7 +174,7 @@ class _Session:
         state: dict[str, Json] = {"input": given if isinstance(given, dict) else {}}
         ended = result.at if result else turn.at
         times = {"start": turn.at // 1000, "end": ended // 1000}
-        parts = result_content(result, self._losses) if result else []
+        parts = result_content(result.result, self._losses) if result else []
         if result and result.result.get("is_error"):
             state |= {"status": "error", "error": self._failure(parts)}
         else:

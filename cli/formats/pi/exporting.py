@@ -14,16 +14,9 @@ from collections.abc import Iterable, Iterator
 from itertools import count as numbers
 from pathlib import Path
 
-from foldlog.cli.formats.conversation import (
-    Conversation,
-    Portable,
-    Text,
-    Turn,
-    count,
-    portable,
-    result_content,
-)
+from foldlog.cli.formats.conversation import Conversation, Turn, count
 from foldlog.cli.formats.losses import Losses
+from foldlog.cli.formats.portable import Portable, Text, portable, result_content
 from foldlog.cli.formats.protocols import Handoff
 from foldlog.cli.formats.source_files import home
 from foldlog.eventstore.clock import text as iso
@@ -125,7 +118,7 @@ class _Session:
             "role": "toolResult",
             "toolCallId": id,
             "toolName": self._told.call_names.get(id, "unknown"),
-            "content": self._content(result_content(turn, self._losses)),
+            "content": self._content(result_content(turn.result, self._losses)),
             "isError": bool(turn.result.get("is_error")),
         }
 
