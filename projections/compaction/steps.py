@@ -23,7 +23,7 @@ from foldlog.projections.view.exchanges import (
     bonds,
     late_results,
 )
-from foldlog.projections.view.lineage import Lineage, Range
+from foldlog.projections.view.lineage import Lineage, Range, union
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,7 +179,7 @@ def ranges_of(lineage: Lineage, steps: Iterable[Step], pins: Collection[int]) ->
     a marker among them stands for; what is pinned never.
     """
     pinned = [place for pin in pins if (place := lineage.place(pin)) is not None]
-    places = _less(_union(_taken(lineage, steps)), pinned)
+    places = _less(union(_taken(lineage, steps)), pinned)
     return tuple(_versions(lineage, places, pins))
 
 
@@ -198,17 +198,6 @@ def _taken(lineage: Lineage, steps: Iterable[Step]) -> Iterator[Range]:
 
 def _places(lineage: Lineage, span: Range) -> Range:
     return lineage.place(span[0]) or 0, lineage.place(span[1]) or 0
-
-
-def _union(places: Iterable[Range]) -> Iterator[Range]:
-    """Yield intervals, those that overlap or touch made one."""
-    found: list[Range] = []
-    for start, end in sorted(places):
-        if found and start <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
-        else:
-            found.append((start, end))
-    yield from found
 
 
 def _less(places: Iterable[Range], pins: Iterable[int]) -> Iterator[Range]:

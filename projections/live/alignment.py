@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from foldlog.projections.live.compared import Compared, Stretch, signature, stretches
-from foldlog.projections.live.reconcile import Entry
+from foldlog.projections.live.reconcile import Entry, ends_of
 
 Key = Hashable
 """What a thing is known by: a reply by its calls or text, a result by its call, text by itself."""
@@ -128,6 +128,17 @@ def atoms(parts: Sequence[Compared], log: Sequence[Node]) -> list[Atom]:
         rest = [(at, part) for at, part in said if not (part.is_result or part.blank)]
         found += _messages(rest, messages)
     return found
+
+
+def keys_of(parts: Sequence[Compared]) -> Iterator[Key]:
+    """Yield all that something in a list may be known by, whatever the log holds: each message, and
+    what a reply says up to the end of each message.
+    """
+    yield from (atom.key for atom in atoms(parts, ()))
+    for stretch in stretches(parts):
+        for end in ends_of(stretch) if stretch.in_reply else ():
+            if said := signature(stretch.parts[:end]):
+                yield "reply", said
 
 
 def _by_beginning(known: Iterable[Key]) -> dict[Key, list[tuple[Key, ...]]]:

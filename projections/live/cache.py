@@ -1,31 +1,24 @@
 """What is kept in memory of a session, so that the next request costs what is new in it.
 
-Of each event of a lineage its version and a digest of what it says are kept, so that a list is
-compared without reading the log again. All of it comes from the log, and is read again where a
-session is resumed, but for what a process learns while it runs: the newest request, and windows.
+All of it comes from the log, and is read again where a session is resumed, but for what a process
+learns while it runs: the newest request, and windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from foldlog.eventstore.events import Event, Json
+from foldlog.projections.live.branches import Branches
 from foldlog.projections.live.compared import Compared, parts_of, signature
-from foldlog.projections.live.reconcile import Entry, entries
-from foldlog.projections.render.items import items_from
-from foldlog.projections.view.lineage import Lineage, Range
-from foldlog.projections.view.pieces import WHOLE
 
 if TYPE_CHECKING:
     from foldlog.projections.session import Session
     from foldlog.projections.view.view import View
-
-BRANCHES = 8
-"""How many of the newest branches that were left behind a list is compared with."""
 
 ANSWERS = 256
 """How many of the newest replies beside the conversation are remembered."""
@@ -34,41 +27,6 @@ ANSWERS = 256
 RECENT = 16
 """How many of them, and of the conversation's, a summary is compared with."""
 
-_NOTHING = Lineage(())
-
-
-class Branch:
-    """One lineage and what its events say, whole.
-
-    Attributes:
-        lineage: The versions it is made of.
-        entries: What they say.
-    """
-
-    def __init__(self, lineage: Lineage = _NOTHING, entries: list[Entry] | None = None) -> None:
-        self.lineage = lineage
-        self.entries = [] if entries is None else entries
-
-    def at(self, view: View) -> Branch:
-        """Return the branch that a view is of; what both have in common is not read again."""
-        now = view.layout.lineage
-        common = _common(self.lineage, now)
-        events = list(view.load(_after(now, common)))
-        behind = entries(item for event in events for item in items_from(event, WHOLE))
-        return Branch(now, [*self._first(common), *behind])
-
-    def behind(self, version: int) -> list[Entry]:
-        """Return what comes after a version."""
-        place = self.lineage.place(version)
-        assert place is not None
-        return [it for it in self.entries if (self.lineage.place(it.version) or 0) > place]
-
-    def _first(self, count: int) -> list[Entry]:
-        """Return what the first versions say."""
-        if count == len(self.lineage):
-            return self.entries
-        return [it for it in self.entries if (self.lineage.place(it.version) or 0) < count]
-
 
 class Cache:
     """What is kept of one session, for all that record it in this process.
@@ -76,14 +34,14 @@ class Cache:
     Attributes:
         newest_turn: The version of the newest request for a turn.
         windows: The windows in tokens that the API named, by model.
+        branches: What the events of the session say, branch by branch.
     """
 
     def __init__(self) -> None:
         self.newest_turn = 0
         self.windows: dict[str, int] = {}
+        self.branches = Branches()
         self._list: list[tuple[Json, list[Compared]]] = []
-        self._current = Branch()
-        self._left: dict[int, Branch] = {}
         self._replies: dict[str, int] | None = None
         self._answers: dict[object, dict[str, Json]] | None = None
 
@@ -99,29 +57,6 @@ class Cache:
             for at, message in enumerate(messages)
         ]
         return [part for _, parts in self._list for part in parts]
-
-    def current(self, view: View) -> Branch:
-        """Return the lineage of a view."""
-        self._current = self._current.at(view)
-        return self._current
-
-    def peek(self, view: View) -> Branch:
-        """Return the lineage of a view that is not recorded yet."""
-        return self._current.at(view)
-
-    def left(self, view: View) -> Iterator[Branch]:
-        """Yield the newest branches that were left behind, the newest first.
-
-        Of each only that is read which it has not in common with the one that was read before it.
-        """
-        tips = [move - 1 for move in view.moves[-BRANCHES:]]
-        self._left = {tip: branch for tip, branch in self._left.items() if tip in tips}
-        near = self.current(view)
-        for tip in reversed(tips):
-            if tip not in self._left:
-                self._left[tip] = near.at(view.at(tip))
-            near = self._left[tip]
-            yield near
 
     def reply(self, session: Session, message: str) -> int | None:
         """Return the version of the reply with a message id; None where there is none."""
@@ -139,7 +74,9 @@ class Cache:
     def newest_replies(self, session: Session, view: View) -> list[str]:
         """Return what the model said last, beside the conversation and in it."""
         answers = [said for said in self._known_answers(session) if isinstance(said, str)]
-        replies = (entry for entry in reversed(self.current(view).entries) if entry.in_reply)
+        replies = (
+            entry for entry in reversed(self.branches.current(view).entries) if entry.in_reply
+        )
         texts = ("".join(part.key for part in entry.parts) for entry in islice(replies, RECENT))
         return [*answers[-RECENT:], *texts]
 
@@ -178,26 +115,3 @@ def _read(session: Session, type: str) -> Iterable[Event]:
 
 def _signed(content: Json) -> object:
     return signature(parts_of("assistant", content, keep_blocks=False))
-
-
-def _common(one: Lineage, other: Lineage) -> int:
-    """Return how many versions two lineages have in common from their beginning."""
-    count = 0
-    for (a, b), (c, d) in zip(one.ranges, other.ranges, strict=False):
-        if a != c:
-            break
-        count += min(b, d) - a + 1
-        if b != d:
-            break
-    return count
-
-
-def _after(lineage: Lineage, count: int) -> list[Range]:
-    """Return the ranges of a lineage after its first versions."""
-    found: list[Range] = []
-    for first, last in lineage.ranges:
-        size = last - first + 1
-        if count < size:
-            found.append((first + count, last))
-        count = max(0, count - size)
-    return found

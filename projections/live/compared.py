@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from foldlog.eventstore import codec
@@ -109,10 +110,9 @@ def stretches(parts: Sequence[Compared]) -> list[Stretch]:
     """Return the replies of a list, and what is between them."""
     found: list[Stretch] = []
     start = 0
-    for at in range(1, len(parts) + 1):
-        if at == len(parts) or parts[at].in_reply != parts[start].in_reply:
-            found.append(Stretch(tuple(parts[start:at]), start))
-            start = at
+    for _, run in groupby(parts, key=lambda part: part.in_reply):
+        found.append(Stretch(tuple(run), start))
+        start += len(found[-1].parts)
     return found
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from foldlog.projections.live.alignment import Atom, Key, Node, atoms, longest
-from foldlog.projections.live.compared import Compared
+from foldlog.projections.live.compared import Compared, Stretch, stretches
 from foldlog.projections.live.reconcile import Agreement
 from foldlog.projections.live.restart import is_restart
 from foldlog.projections.live.variants import of_message, of_result, shown_parts
@@ -19,7 +19,7 @@ from foldlog.projections.wire.blocks import plain_text
 from foldlog.projections.wire.requests import unmarked
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HarnessList:
     """A list of messages, and what may be known of it.
 
@@ -34,6 +34,18 @@ class HarnessList:
     parts: Sequence[Compared]
     newest_replies: Callable[[], Sequence[str]] = tuple
     observed: bool = True
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        """The replies in it, and what is between them."""
+        return stretches(self.parts)
+
+    def rest(self, matched: Container[int]) -> Sequence[Compared]:
+        """Return the parts from the first stretch on that is not wholly among some."""
+        for stretch in self.stretches:
+            if any(stretch.first + at not in matched for at in range(len(stretch.parts))):
+                return self.parts[stretch.first :]
+        return ()
 
     def is_restart(self, text: str) -> bool:
         """Return whether a text is a summary that the list may go on from."""

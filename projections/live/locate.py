@@ -1,6 +1,6 @@
 """The place in a log that a harness's list goes on from.
 
-    as it is shown → as it is rendered → as it happened → branches that were left behind
+    as it is shown → as it happened → as it is rendered → branches that were left behind
 
 The first that the list knows to its end is the place. Where there is none, the list may be one of
 these that the harness edited. Else the place is the one that the list knows most of: what the log
@@ -9,14 +9,15 @@ holds behind it is left behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from foldlog.eventstore.events import EventDraft, Json
 from foldlog.eventstore.facets import ROLES
 from foldlog.projections.live.alignment import Node, nodes
-from foldlog.projections.live.cache import Branch, Cache
-from foldlog.projections.live.compared import Compared, parts_in
+from foldlog.projections.live.branches import Branch, Branches
+from foldlog.projections.live.compared import Compared, parts_in, stretches
 from foldlog.projections.live.comparison import Comparison, HarnessList, pinned, stand_ins
 from foldlog.projections.live.next_step import next_step
 from foldlog.projections.live.reconcile import Agreement, Entry, agreement, entries
@@ -64,45 +65,51 @@ class Place:
         return [*self.coming] if self.past is None else moved(view, self.past)
 
 
-def locate(cache: Cache, view: View, list_: HarnessList) -> Place:
+def locate(branches: Branches, view: View, list_: HarnessList) -> Place:
     """Return where a list parts from the log of a session."""
-    place = _located(cache, view, list_)
+    place = _located(branches, view, list_)
     return _with_thinking(view, place, list_) if list_.observed else place
 
 
-def _located(cache: Cache, view: View, list_: HarnessList) -> Place:
-    known = _known(cache.current, view, list_.parts)
+def _located(branches: Branches, view: View, list_: HarnessList) -> Place:
+    known = _known(branches, view, list_)
     if known is not None:
         return Place(known)
-    here = cache.current(view)
-    branches = (here, *cache.left(view))
-    found = [(agreement(branch.entries, list_.parts), branch) for branch in branches]
-    if _can_part(view, shown := _shown(view, list_.parts)):
+    here, left = branches.current(view), branches.left(view, list_.parts)
+    found = [(agreement(branch.entries, list_.stretches), branch) for branch in (here, *left)]
+    if _can_part(view, shown := _shown(view, list_)):
         found.insert(0, (shown, here))
     best, branch = max(found, key=lambda each: each[0].agreed)
     if best.parted is None and (branch is not here or not list_.observed):
         return Place(best, None if branch is here else branch.lineage)
-    edited = _edited(cache, view, list_, best)
+    edited = _edited(_Log(branches, view, left), list_, best)
     if edited is not None:
         return edited
     return Place(best, branch.lineage.until(best.parted) if best.parted else None)
 
 
-def _known(
-    lineage: Callable[[View], Branch], view: View, parts: Sequence[Compared]
-) -> Agreement | None:
+def _known(branches: Branches, view: View, list_: HarnessList) -> Agreement | None:
     """Return how a list agrees with the log as it is, if it knows all of it."""
-    if not view.layout.painted:  # what happened is what is shown, and is remembered
-        whole = agreement(lineage(view).entries, parts)
-        return whole if whole.parted is None else None
-    shown = _shown(view, parts)
-    if shown.parted is None:
+    is_edited = bool(view.layout.painted)
+    if is_edited and (shown := _shown(view, list_)).parted is None:
         return shown
-    rendered = agreement(_rendered(view), parts)
-    return rendered if rendered.parted is None else None
+    whole = agreement(branches.current(view).entries, list_.stretches)
+    if whole.parted is None and (not is_edited or _only_grew(branches, view, list_, whole)):
+        return whole
+    if is_edited and (rendered := agreement(_rendered(view), list_.stretches)).parted is None:
+        return rendered
+    return None
 
 
-def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Compared]) -> Place:
+def _only_grew(branches: Branches, view: View, list_: HarnessList, whole: Agreement) -> bool:
+    """Return whether a list that holds all that happened is the conversation, and says new things.
+
+    An observed one is not: it shows what an edit hides.
+    """
+    return not (list_.observed or branches.left(view, list_.rest(whole.matched)))
+
+
+def locate_behind(view: View, branches: Branches, reply: int, parts: Sequence[Compared]) -> Place:
     """Return where the messages after a reply part from what the log holds after it.
 
     Args:
@@ -110,8 +117,8 @@ def locate_behind(view: View, cache: Cache, reply: int, parts: Sequence[Compared
         parts: What the messages behind it say.
     """
     here = reply in view.layout.lineage
-    branch = cache.current(view) if here else Branch().at(view.at(reply))
-    found = agreement(branch.behind(reply), parts)
+    branch = branches.current(view) if here else branches.of(view.at(reply))
+    found = agreement(branch.behind(reply), stretches(parts))
     if found.parted is not None:
         return Place(found, branch.lineage.until(found.parted))
     return Place(found, None if here else branch.lineage)
@@ -123,8 +130,8 @@ def _can_part(view: View, found: Agreement) -> bool:
     return view.event(found.parted).type != "summary.written"
 
 
-def _shown(view: View, parts: Sequence[Compared]) -> Agreement:
-    return agreement(entries(items(view), pinned(view)), parts)
+def _shown(view: View, list_: HarnessList) -> Agreement:
+    return agreement(entries(items(view), pinned(view)), list_.stretches)
 
 
 def _rendered(view: View) -> list[Entry]:
@@ -140,7 +147,7 @@ def _with_thinking(view: View, place: Place, list_: HarnessList) -> Place:
     """Return a place, and the thinking that the list is without, or holds again."""
     coming = place.move(view)
     after = view.then(coming) if coming else view
-    found = _shown(after, list_.parts) if coming else place.agreement
+    found = _shown(after, list_) if coming else place.agreement
     edit = edit_of(*_thinking(after, found.thinking))
     return Place(place.agreement, coming=(*coming, *edit)) if edit else place
 
@@ -162,16 +169,23 @@ def _thinking(view: View, versions: Iterable[int]) -> tuple[list[dict[str, Json]
 _OTHERWISE: dict[Shown, Shown] = {WHOLE: WITHOUT_THINKING, WITHOUT_THINKING: WHOLE}
 
 
-def _edited(cache: Cache, view: View, list_: HarnessList, best: Agreement) -> Place | None:
+class _Log(NamedTuple):
+    """What a list is compared with: a view, and the branches left behind that the list knows."""
+
+    branches: Branches
+    view: View
+    left: Sequence[Branch]
+
+
+def _edited(log: _Log, list_: HarnessList, best: Agreement) -> Place | None:
     """Return the place of a list that the harness edited, in the newest lineage that explains
     it.
     """
-    tips = [None, *(branch.lineage for branch in cache.left(view))]
-    for lineage in tips:
-        start = [] if lineage is None else moved(view, lineage)
-        found = _explained(cache, view, list_, start, whole=not list_.observed)
-        if list_.observed and view.layout.painted and not (found and _only_hides(found)):
-            whole = _explained(cache, view, list_, start, whole=True)
+    for branch in (None, *log.left):
+        start = [] if branch is None else moved(log.view, branch.lineage)
+        found = _explained(log, list_, start, whole=not list_.observed)
+        if list_.observed and log.view.layout.painted and not (found and _only_hides(found)):
+            whole = _explained(log, list_, start, whole=True)
             found = min(filter(None, (found, whole)), key=_new, default=None)
         if found and _is_better(found, best):
             return found
@@ -199,9 +213,7 @@ def _is_better(found: Place, best: Agreement) -> bool:
     return Whole.kind in shown or (bool(shown) and shown.isdisjoint(HIDING_KINDS))
 
 
-def _explained(
-    cache: Cache, view: View, list_: HarnessList, start: list[EventDraft], whole: bool
-) -> Place | None:
+def _explained(log: _Log, list_: HarnessList, start: list[EventDraft], whole: bool) -> Place | None:
     """Return the place of a list, step by step.
 
     Args:
@@ -210,9 +222,9 @@ def _explained(
     """
     coming = list(start)
     for step in range(STEPS):
-        after = view.then(coming) if coming else view
-        log = _nodes(after, cache.peek(after) if whole else None)
-        found = Comparison(after, log, list_, _left(cache, view, after))
+        after = log.view.then(coming) if coming else log.view
+        seen = _nodes(after, log.branches.of(after) if whole else None)
+        found = Comparison(after, seen, list_, _left(log, after))
         if not found.align():
             return None
         more = next_step(found, first=step == 0)
@@ -224,12 +236,12 @@ def _explained(
     return None
 
 
-def _left(cache: Cache, view: View, after: View) -> list[Node]:
+def _left(log: _Log, after: View) -> list[Node]:
     """Return what was said on branches that were left behind, and is not on the lineage."""
     lineage = after.layout.lineage
     found: dict[int, Entry] = {
         entry.version: entry
-        for branch in cache.left(view)
+        for branch in log.left
         for entry in branch.entries
         if entry.version not in lineage
     }

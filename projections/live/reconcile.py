@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from foldlog.eventstore.events import EventDraft
-from foldlog.projections.live.compared import Compared, Stretch, parts_of, signature, stretches
+from foldlog.projections.live.compared import Compared, Stretch, parts_of, signature
 from foldlog.projections.live.request import HarnessRequest
 from foldlog.projections.render.divergence import same
 from foldlog.projections.render.items import Item
@@ -34,6 +34,7 @@ class Entry(NamedTuple):
         optional: A harness need not know it: foldlog alone put it there, or keeps it for a pin.
         reply: The message id of the reply that it is part of.
         stands_in: It stands for a range: a summary or a marker.
+        ends_reply: Somebody spoke: what follows is no part of an earlier reply.
     """
 
     version: int
@@ -41,6 +42,7 @@ class Entry(NamedTuple):
     optional: bool = False
     reply: str | None = None
     stands_in: bool = False
+    ends_reply: bool = False
 
     @property
     def in_reply(self) -> bool:
@@ -54,17 +56,20 @@ def entries(items: Iterable[Item], held: Container[int] = ()) -> list[Entry]:
     Args:
         held: Versions that are shown whatever a harness does, because they are pinned.
     """
-    return [
-        Entry(
-            item.version,
-            tuple(parts),
-            _optional(item) or item.version in held,
-            item.reply,
-            item.kind in ("summary", "marker"),
-        )
-        for item in join_replies(list(items))
-        if (parts := parts_of(item.role, item.content, keep_blocks=False))
-    ]
+    said = (entry_of(item, held) for item in join_replies(items))
+    return [entry for entry in said if entry.parts]
+
+
+def entry_of(item: Item, held: Container[int] = ()) -> Entry:
+    """Return what an item says; it may have no parts."""
+    return Entry(
+        item.version,
+        tuple(parts_of(item.role, item.content, keep_blocks=False)),
+        _optional(item) or item.version in held,
+        item.reply,
+        item.kind in ("summary", "marker"),
+        item.ends_reply,
+    )
 
 
 def _optional(item: Item) -> bool:
@@ -93,9 +98,9 @@ class Agreement:
     thinking: list[int] = field(default_factory=list)
 
 
-def agreement(log: Sequence[Entry], parts: Sequence[Compared]) -> Agreement:
+def agreement(log: Sequence[Entry], list_: Sequence[Stretch]) -> Agreement:
     """Walk the log and the list side by side, as far as they agree."""
-    walk = _Walk(stretches(parts))
+    walk = _Walk(list_)
     at = 0
     while at < len(log):
         if log[at].in_reply:
@@ -129,10 +134,9 @@ class _Walk:
         stretch = self._next(in_reply=True)
         if stretch is None or self._met(stretch):
             return 0
-        ends = _ends(stretch)
         for count in range(len(run), 0, -1):
             wanted = signature(part for item in run[:count] for part in item.parts)
-            for end in ends:
+            for end in ends_of(stretch):
                 if signature(stretch.parts[:end]) == wanted:
                     self._meet(range(stretch.first, stretch.first + end))
                     self.found.agreed += count
@@ -199,7 +203,7 @@ class _Walk:
         self.found.matched.update(places)
 
 
-def _ends(stretch: Stretch) -> list[int]:
+def ends_of(stretch: Stretch) -> list[int]:
     """Return where the messages of a stretch end, the last first."""
     parts = stretch.parts
     ends = [at for at in range(1, len(parts)) if parts[at].message != parts[at - 1].message]

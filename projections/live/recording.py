@@ -167,10 +167,10 @@ class Recording:
         previous = request.previous_reply
         reply = self.cache.reply(self.session, previous) if previous else None
         if reply is not None:
-            return locate_behind(view, self.cache, reply, parts)
+            return locate_behind(view, self.cache.branches, reply, parts)
         replies = partial(self.cache.newest_replies, self.session, view)
         list_ = HarnessList(request.messages, parts, replies, self.observe)
-        found = locate(self.cache, view, list_)
+        found = locate(self.cache.branches, view, list_)
         aside = found.is_new and is_aside(view, request, found.agreement)
         return None if aside else found
 

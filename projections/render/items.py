@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.render.showing import show
@@ -19,6 +20,10 @@ from foldlog.projections.wire.forms import SAME, in_form
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 Kind: TypeAlias = Literal["message", "result", "attachment", "summary", "marker"]
+
+
+BETWEEN = frozenset({"result", "attachment"})
+"""The kinds of items that may come between the parts of one reply, and after an open call."""
 
 
 class Item(NamedTuple):
@@ -53,6 +58,11 @@ class Item(NamedTuple):
         return found if isinstance(found, str) else None
 
     @property
+    def ends_reply(self) -> bool:
+        """True if somebody spoke: what follows with the id of an earlier reply is another one."""
+        return self.role == "user" and self.kind not in BETWEEN
+
+    @property
     def begins(self) -> bool:
         """True if its source began a message with it, whatever role the one before has."""
         return self.form.get("apart") is True
@@ -72,6 +82,17 @@ NO_NOTES: Notes = {}
 
 def items(view: View) -> list[Item]:
     """Return what the model sees, in order; events that are no conversation are skipped."""
+    known = _SEEN.get(view)
+    if known is None:
+        known = _SEEN[view] = tuple(_items(view))
+    return list(known)
+
+
+_SEEN: WeakKeyDictionary[View, tuple[Item, ...]] = WeakKeyDictionary()
+"""The items of the views in use: a view never changes, and is asked for its items often."""
+
+
+def _items(view: View) -> list[Item]:
     notes = notes_in(view)
     found: list[Item] = []
     already: set[object] = set()

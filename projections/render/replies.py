@@ -7,8 +7,8 @@ with the results that came between them after them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from foldlog.eventstore.events import Json
 from foldlog.projections.render.items import Item
@@ -22,8 +22,20 @@ from foldlog.projections.wire.blocks import (
     kind,
 )
 
-BETWEEN = frozenset({"result", "attachment"})
-"""The kinds of items that may come between the parts of one reply, and after an open call."""
+
+class InReply(Protocol):
+    """Anything that may be a part of a reply, or come between two."""
+
+    @property
+    def reply(self) -> str | None:
+        """The message id of the reply that it is part of; None without one."""
+
+    @property
+    def ends_reply(self) -> bool:
+        """True if somebody spoke: what follows with the id of an earlier reply is another one."""
+
+
+T = TypeVar("T", bound=InReply)
 
 
 class Call(NamedTuple):
@@ -45,14 +57,14 @@ class Call(NamedTuple):
         return str(self.block.get("name"))
 
 
-def join_replies(items: list[Item]) -> list[Item]:
+def join_replies(items: Iterable[T]) -> list[T]:
     """Bring the parts of each reply together, at the place of its first part.
 
     Results, attachments and replies of agents that ran in parallel may come between two parts;
     after anything that the user said, the same id begins another message.
     """
-    groups: list[list[Item]] = []
-    replies: dict[str, list[Item]] = {}
+    groups: list[list[T]] = []
+    replies: dict[str, list[T]] = {}
     for item in items:
         group = replies.get(item.reply) if item.reply else None
         if group is not None:
@@ -61,7 +73,7 @@ def join_replies(items: list[Item]) -> list[Item]:
         groups.append([item])
         if item.reply:
             replies[item.reply] = groups[-1]
-        elif _closes(item):
+        elif item.ends_reply:
             replies.clear()
     return [item for group in groups for item in group]
 
@@ -152,7 +164,7 @@ def _newest_reply(items: list[Item]) -> tuple[list[Item], list[Item]]:
     """Return the newest reply (empty if the user spoke after it) and what precedes it."""
     end = len(items)
     while end and items[end - 1].role != "assistant":
-        if _closes(items[end - 1]):
+        if items[end - 1].ends_reply:
             return [], items
         end -= 1
     start = end
@@ -161,7 +173,3 @@ def _newest_reply(items: list[Item]) -> tuple[list[Item], list[Item]]:
             break
         start -= 1
     return items[start:end], items[:start]
-
-
-def _closes(item: Item) -> bool:
-    return item.role == "user" and item.kind not in BETWEEN

@@ -34,7 +34,7 @@ def earlier_notes(events: Iterable[Event]) -> dict[int, Note]:
     """Return what events note of earlier ones, by version; the newest counts."""
     found: dict[int, Note] = {}
     for event in events:
-        earlier = noted(event).get("earlier")
+        earlier = noted(event).get("earlier") if FORM in event.meta else None
         if isinstance(earlier, dict):
             found.update((int(v), _note(note)) for v, note in earlier.items() if v.isdecimal())
     return found

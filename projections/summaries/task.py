@@ -14,7 +14,7 @@ from foldlog.eventstore.events import Event, Json
 from foldlog.projections.render.items import Item, items_of
 from foldlog.projections.summaries.prompts import Prompt, prompt, prompts, unwrap
 from foldlog.projections.tokens.estimate import estimate
-from foldlog.projections.view.lineage import Range, join_ranges
+from foldlog.projections.view.lineage import Range, union
 from foldlog.projections.view.pieces import Piece
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import RESULT, content_of, kind, plain_text
@@ -93,8 +93,8 @@ class SummaryTask:
     def covers(self) -> tuple[Range, ...]:
         """The ranges, and all that summaries among the items stood for: it is carried on."""
         earlier = (item.event for item in self.items if item.kind == "summary" and item.event)
-        covered = (tuple(span) for event in earlier for span in event.data.get("covers") or ())
-        return join_ranges([*self.ranges, *covered])
+        covered = (span for event in earlier for span in event.data.get("covers") or ())
+        return union([*self.ranges, *((first, last) for first, last in covered)])
 
     def events(self) -> Iterator[Event]:
         """Return what happened in all that it covers, as it happened, compacted since or not."""
@@ -220,9 +220,10 @@ def stretch(view: View, ranges: Sequence[Range]) -> Stretch:
 
 
 def happened(view: View, ranges: Sequence[Range]) -> Iterator[Event]:
-    """Yield the events of ranges of the lineage, as they happened, however they are shown."""
-    for first, last in ranges:
-        yield from view.load(view.layout.lineage.within(first, last))
+    """Yield the events of disjoint ranges as they follow on the lineage, however they are shown."""
+    lineage = view.layout.lineage.ranges
+    shared = [(max(a, first), min(b, last)) for a, b in lineage for first, last in ranges]
+    yield from view.load([(first, last) for first, last in shared if first <= last])
 
 
 def _parts(view: View, ranges: Sequence[Range]) -> Iterator[tuple[Piece, bool]]:

@@ -225,6 +225,17 @@ def join_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
     return tuple(result)
 
 
+def union(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Return ranges in ascending order, those that overlap or touch made one."""
+    found: list[Range] = []
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], last))
+        else:
+            found.append((first, last))
+    return tuple(found)
+
+
 def _split(first: int, last: int, version: int) -> Iterator[Range]:
     """Yield a range without one version."""
     if not first <= version <= last:

@@ -94,6 +94,8 @@ class Resumed:
             raise SessionNotFound(
                 f"no session is called {self._session!r}. `foldlog sessions` lists them."
             )
+        if until is None and self._newest and self._newest.version == last:
+            return self._newest
         if last > self._fold.version:
             self._catch_up(last)
         if self._newest and self._newest.loaded:

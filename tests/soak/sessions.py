@@ -26,13 +26,9 @@ AGAIN = f"FOLDLOG_SOAK_TURNS={TURNS} FOLDLOG_SOAK_SEED={SEED} python -m pytest t
 WINDOW = 12_000
 """The window of the server in tokens: about ten turns fill it."""
 
-MOST = 8.0
+MOST = 1.5
 """How much more the last third of the turns may cost than the third before it. They are not the
-same turns: the outputs are of random lengths.
-
-It should be 1.5, and was until a harness's own edits were recognised: a list is now compared with
-the branches that were left behind, and these are read again for each request (docs/decisions.md,
-"The cost of a long session is counted, not timed"). Measured then: up to 4.3."""
+same turns: the outputs are of random lengths."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foldlog.eventstore import EventStore
 from foldlog.eventstore.events import EventDraft
+from foldlog.projections import Session
 from foldlog.projections.compaction import policy, presets
 from foldlog.projections.compaction.rules.summarize import SummarizeHistory
 from foldlog.projections.summaries import DigestSummarizer, SummaryTask, prompt, prompts
@@ -201,3 +203,19 @@ def test_where_nobody_said_anything_the_goal_says_so() -> None:
 def test_nothing_is_nothing() -> None:
     task = SummaryTask.of(task_of(state("plan", 1)).view, [(1, 1)], prompt("facts"))
     assert reason_of(lambda: DigestSummarizer().summarize(task)) == "nothing"
+
+
+def test_each_event_is_read_once_however_often_it_was_summarized() -> None:
+    session = Session(EventStore(":memory:"), "s")
+    for number in range(20):
+        session.user(f"Task {number}: " + "look at all of it. " * 30)
+        session.append(assistant(f"Done {number}. " + "It was as you said. " * 30))
+        if number % 4 == 3:
+            session.compact("claude-code", model="claude-opus-5", window=3_000)
+    covered = [
+        [version for first, last in event.data["covers"] for version in range(first, last + 1)]
+        for event in session.store.read("s", types=["summary.written"])
+    ]
+    assert len(covered) == 5
+    for versions in covered:
+        assert versions == sorted(set(versions))

@@ -14,7 +14,7 @@ from foldlog.projections.compaction.steps import Step
 from foldlog.projections.compaction.tails import Tail, reach
 from foldlog.projections.compaction.window import Window
 from foldlog.projections.summaries.prompts import prompts
-from foldlog.projections.view.lineage import Range, join_ranges
+from foldlog.projections.view.lineage import Range, union
 
 FRAME = (
     "[{label}]\n\n{request}Summary of the earlier conversation (reference only):\n{summary}\n\n"
@@ -272,7 +272,7 @@ def _covers(ranges: Sequence[Range], steps: Sequence[Step]) -> tuple[Range, ...]
     """Return the ranges, and all that summaries among the steps stood for."""
     parts = (part for step in steps for part in step.parts if part.item.kind == "summary")
     earlier = (part.event.data.get("covers") or () for part in parts if part.event)
-    return join_ranges([*ranges, *((first, last) for spans in earlier for first, last in spans)])
+    return union([*ranges, *((first, last) for spans in earlier for first, last in spans)])
 
 
 def _previous(steps: Sequence[Step]) -> int | None:
