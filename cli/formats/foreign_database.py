@@ -202,6 +202,12 @@ def find(files: SourceFiles, is_of: Callable[[Tables], bool]) -> Iterator[Source
             yield Source(path, files.name, parts=side_files(path))
 
 
+def is_database(path: Path) -> bool:
+    """Return whether a file begins as a database that is not encrypted."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def has_columns(tables: Tables, **columns: Iterable[str]) -> bool:
     """Return whether tables of these names are there and have at least these columns."""
     return all(tables.get(name, frozenset()).issuperset(few) for name, few in columns.items())

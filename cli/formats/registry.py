@@ -26,6 +26,7 @@ BUILT_IN_IMPORTERS = {
     "claude-code": "claude_code",
     "codex": "codex",
     "foldlog": "foldlog",
+    "opencode": "opencode",
     "qwen": "qwen",
     "gemini": "gemini",
     "openhands": "openhands",

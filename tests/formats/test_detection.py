@@ -33,7 +33,7 @@ SAMPLES_OF = {
     "goose": ("fixtures/foreign/goose/*",),
     "kimi": ("fixtures/foreign/kimi/*",),
     "openai-agents": ("fixtures/foreign/openai_agents/*.db",),
-    "opencode": ("fixtures/foreign/opencode/*",),
+    "opencode": ("fixtures/foreign/opencode/*", "formats/opencode/data/*[!l]"),
     "openhands": ("fixtures/foreign/openhands/*", "formats/openhands/data/[9v]*"),
     "pi": ("fixtures/foreign/pi/*.jsonl",),
     "qwen": ("fixtures/foreign/qwen/*.jsonl", "formats/qwen/data/[cr]*.jsonl"),
