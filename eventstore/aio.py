@@ -404,6 +404,14 @@ class AsyncEventStore:
             ),
         )
 
+    async def rebuild_index(self, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Make the search index again from the log; where it cannot be written, return False.
+
+        Args:
+            progress: Called with how many events are indexed and how many there are.
+        """
+        return await self.run(lambda store: store.rebuild_index(progress))
+
     async def refresh(self, *, most: int | None = None) -> None:
         """Bring what other programs read up to date: the list of sessions and the search index.
 

@@ -14,7 +14,7 @@ from foldlog.cli.output import Column, note, on_terminal, print_json, print_line
 from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
-from foldlog.eventstore import FoldlogError, InvalidView, SessionNotFound, Store
+from foldlog.eventstore import Event, FoldlogError, InvalidView, SessionNotFound, Store
 from foldlog.eventstore.store import Verdict
 from foldlog.projections import repairs
 from foldlog.projections.explain.proof import difference, has_diverged, is_provable, view_problems
@@ -34,6 +34,11 @@ class Findings:
     Attributes:
         verdict: What the store says of hashes, order and payloads; and the problems of views.
         requests: How many requests carry a digest and can be rebuilt.
+        proven: How many of them were rebuilt and are what was sent; None where that was not asked.
+        no_digest: How many requests have none: transcripts of other programs do not hold what was
+            sent.
+        unheld: How many requests have a digest, and nothing in the log to rebuild them from: side
+            requests of a program that is only observed.
         diverged: In how many of them something else than the view was sent; the log says what.
         notices: (version, notice): what render left out, and what an imported log shows otherwise
             than its requests say. No faults.
@@ -41,6 +46,9 @@ class Findings:
 
     verdict: Verdict
     requests: int = 0
+    proven: int | None = None
+    no_digest: int = 0
+    unheld: int = 0
     diverged: int = 0
     notices: list[tuple[int, str]] = field(default_factory=list)
 
@@ -52,6 +60,9 @@ class Findings:
             "ok": verdict.ok,
             "events": verdict.events,
             "requests": self.requests,
+            "proven": self.proven,
+            "no_digest": self.no_digest,
+            "unheld": self.unheld,
             "diverged": self.diverged,
             "erased": verdict.erased,
             "head_hash": verdict.head_hash,
@@ -65,6 +76,8 @@ COLUMNS: list[Column[Findings]] = [
     Column("ok", lambda found: "yes" if found.verdict.ok else "NO"),
     Column("events", lambda found: found.verdict.events),
     Column("requests", lambda found: found.requests),
+    Column("proven", lambda found: found.proven),
+    Column("no digest", lambda found: found.no_digest),
     Column("diverged", lambda found: found.diverged),
     Column("erased", lambda found: found.verdict.erased),
     Column("problems", lambda found: len(found.verdict.problems)),
@@ -150,15 +163,30 @@ def look_at_views(store: Store, findings: Findings, views: bool, bar: Bar) -> No
     moves = [event.version - 1 for event in store.read(session, types=["head.moved"])]
     problems.extend(view_problems(resumed.view, [last, *reversed(moves)]))
     findings.notices.extend(_left_out(resumed))
-    requests = [e for e in store.read(session, types=["request.sent"]) if is_provable(e)]
+    sent = list(store.read(session, types=["request.sent"]))
+    requests = [request for request in sent if is_provable(request)]
     findings.requests = len(requests)
+    findings.no_digest = sum(not request.data.get("digest") for request in sent)
+    findings.unheld = len(sent) - len(requests) - findings.no_digest
     findings.diverged = sum(map(has_diverged, requests))
+    if views:
+        _rebuild(store, findings, resumed, requests, bar)
+
+
+def _rebuild(
+    store: Store, findings: Findings, resumed: Resumed, requests: list[Event], bar: Bar
+) -> None:
+    """Rebuild requests from the log and compare them with their digests."""
+    session, problems = findings.verdict.session, findings.verdict.problems
     holding = Holding(lambda version: store.get(session, version))
-    for done, request in enumerate(requests if views else (), start=1):
+    findings.proven = 0
+    for done, request in enumerate(requests, start=1):
         bar.update(session, done, len(requests))
         text = difference(resumed.view, request, holding)
         if text:
             (findings.notices if is_imported(request) else problems).append((request.version, text))
+        else:
+            findings.proven += 1
 
 
 def _left_out(resumed: Resumed) -> Iterator[tuple[int, str]]:
@@ -184,3 +212,27 @@ def _print(found: list[Findings], notices: bool) -> None:
             print_lines([one_line(f"{session} {version}: {notice}")])
     if not notices and any(findings.notices for findings in found):
         note("Notices are no faults; --notices lists them.")
+    for words in _about_requests(found):
+        note(words)
+
+
+def _about_requests(found: list[Findings]) -> Iterator[str]:
+    """Yield what was proven about requests, and what cannot be, once for all sessions."""
+    if all(findings.proven is None for findings in found):
+        return
+    requests = sum(findings.requests for findings in found)
+    proven = sum(findings.proven or 0 for findings in found)
+    yield f"Rebuilt from the log: {proven:,} of {requests:,} requests are what was sent."
+    no_digest = sum(findings.no_digest for findings in found)
+    if no_digest:
+        yield (
+            f"Requests without a digest: {no_digest:,}. An imported transcript does not hold what"
+            " its program sent. The lines they were made of are events, covered by the hashes;"
+            " --notices lists what a request made of them would leave out."
+        )
+    unheld = sum(findings.unheld for findings in found)
+    if unheld:
+        yield (
+            f"Side requests that cannot be rebuilt: {unheld:,}. What they sent is not in the log;"
+            " their events are covered by the hashes."
+        )

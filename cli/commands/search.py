@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from foldlog.cli.output import note, print_json, print_lines, styled
 from foldlog.cli.progress import Bar
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
-from foldlog.eventstore import InvalidView, Store
+from foldlog.eventstore import EventStore, InvalidView, Store
 from foldlog.eventstore.store import searchable
 from foldlog.eventstore.terms import Hit
 from foldlog.projections import View, open_view
@@ -60,6 +60,7 @@ class Found(NamedTuple):
 @click.option("--session", metavar="S", help="Only in this session and what it inherits.")
 @click.option("--type", "types", multiple=True, metavar="T", help="Only in events of this type.")
 @click.option("--tool", metavar="N", help="Only in calls of this tool and their results.")
+@click.option("--rebuild", is_flag=True, help="Make the index again first, from the log.")
 @period_options
 @json_option
 @click.pass_obj
@@ -69,6 +70,7 @@ def search_command(
     session: str | None,
     types: tuple[str, ...],
     tool: str | None,
+    rebuild: bool,
     since: datetime | None,
     until: datetime | None,
     limit: int | None,
@@ -83,13 +85,19 @@ def search_command(
         name = find(store, session) if session else None
         period = since is not None or until is not None
         with Bar() as bar:
+
+            def indexed(done: int, total: int) -> None:
+                bar.update("indexing", done, total)
+
+            if rebuild:
+                _rebuild(store, indexed)
             hits = searchable(store).search(
                 text,
                 session=name,
                 types=types or None,
                 tool=tool,
                 limit=sys.maxsize if period else limit or LIMIT,
-                progress=lambda done, total: bar.update("indexing", done, total),
+                progress=indexed,
             )
         chosen = (hit for hit in hits if within(hit.at, since, until))
         found = _seen(store, islice(chosen, limit or LIMIT), name)
@@ -97,6 +105,13 @@ def search_command(
             print_json(map(Found.to_json, found))
         else:
             _print(list(found))
+
+
+def _rebuild(store: Store, indexed: Callable[[int, int], None]) -> None:
+    if not isinstance(store, EventStore):
+        raise click.UsageError("--rebuild is for the index of a store in a file.")
+    if not store.rebuild_index(indexed):
+        note("The index cannot be written; for this search it is made in memory.")
 
 
 def _print(found: list[Found]) -> None:

@@ -171,7 +171,7 @@ class Connection:
             except sqlite3.OperationalError as error:
                 if "decode to UTF-8" in str(error):
                     return self._rows_with_broken_text(sql, arguments)
-                if not _is_busy(error):
+                if not is_busy(error):
                     raise
             # somebody recovers the store after a crash, or is the last to close it
             rows: list[tuple[Any, ...]] = self._patiently(
@@ -207,7 +207,7 @@ class Connection:
         try:
             self.db.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if not _is_busy(error):
+            if not is_busy(error):
                 raise
             self._patiently(lambda: self.db.execute("BEGIN IMMEDIATE"))
 
@@ -219,7 +219,7 @@ class Connection:
             try:
                 return step()
             except sqlite3.OperationalError as error:
-                if not _is_busy(error):
+                if not is_busy(error):
                     raise
                 if time.monotonic() > deadline:
                     raise StoreBusy(
@@ -309,7 +309,7 @@ def _open_to_read(file: Path, uri: str) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA schema_version").fetchone()
     except sqlite3.OperationalError as error:
-        if _is_busy(error):
+        if is_busy(error):
             return db
         db.close()
         if _code(error) not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
@@ -382,7 +382,8 @@ def _text_or_bytes(encoded: bytes) -> str | bytes:
         return encoded
 
 
-def _is_busy(error: sqlite3.OperationalError) -> bool:
+def is_busy(error: sqlite3.OperationalError) -> bool:
+    """Return whether others hold the lock."""
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 

@@ -369,7 +369,7 @@ class EventStore:
         for name in self._reader.names() if session is None else [session]:
             yield verifier.verify(name, expect, progress)
         if session is None:
-            whole = verifier.whole(self._sessions)
+            whole = verifier.whole(self._sessions, self._index())
             if whole.problems or whole.notices:
                 yield whole
 
@@ -411,6 +411,14 @@ class EventStore:
             StoreError: There is no word in ``text``.
         """
         return self._index().find(text, session, types, tool, limit, before, progress)
+
+    def rebuild_index(self, progress: Callable[[int, int], None] | None = None) -> bool:
+        """Make the search index again from the log; where it cannot be written, return False.
+
+        Args:
+            progress: Called with how many events are indexed and how many there are.
+        """
+        return self._index().rebuild(progress)
 
     def refresh(self, *, most: int | None = None) -> None:
         """Bring what other programs read up to date: the list of sessions and the search index.

@@ -19,6 +19,7 @@ from foldlog.eventstore.listing import no_session
 from foldlog.eventstore.sqlite import schema
 from foldlog.eventstore.sqlite.ancestry import Ancestry, Segment
 from foldlog.eventstore.sqlite.connection import Connection, Row
+from foldlog.eventstore.sqlite.search import Search
 from foldlog.eventstore.sqlite.sessions import SessionList
 from foldlog.eventstore.store import Verdict
 
@@ -26,6 +27,9 @@ BATCH = 500
 
 MOST_FILE_PROBLEMS = 10
 """How many of the problems that SQLite finds in a file are reported."""
+
+REBUILD = "`foldlog search WORD --rebuild` makes it again"
+"""What helps against a search index that is not what the log says."""
 
 Progress = Callable[[str, int], None]
 
@@ -66,7 +70,7 @@ class Verifier:
         verdict.end(version, hash_name(previous), expect)
         return verdict
 
-    def whole(self, sessions: SessionList) -> Verdict:
+    def whole(self, sessions: SessionList, index: Search) -> Verdict:
         """Look at what is no single session's: the schema, positions, and what was derived."""
         verdict = Verdict("")
         found = [*self._schema_problems(), *self.file_problems()]
@@ -75,6 +79,7 @@ class Verifier:
             with suppress(CorruptEvent):  # its session has the problem
                 verdict.problems = [(0, problem) for problem in sessions.differences()]
             verdict.problems += [(0, problem) for problem in self._beyond_the_log()]
+            verdict.problems += [(0, f"{problem}; {REBUILD}") for problem in index.problems()]
         verdict.notices = [(0, notice) for notice in self._gaps()]
         return verdict
 

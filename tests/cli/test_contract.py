@@ -286,9 +286,24 @@ def test_verify_rebuilds_the_requests_that_were_sent(db: Path, run: Run, answers
     assert [p["version"] for p in _loads(result.stdout)["problems"]] == [20]
 
 
-def test_verify_names_an_edit_that_cannot_be_folded(db: Path, run: Run) -> None:
-    from foldlog.eventstore import EventDraft
+def test_verify_says_what_it_proved_and_what_nothing_can_prove(
+    db: Path, run: Run, answers: Answers
+) -> None:
+    with EventStore(db) as store:
+        store.append(DEMO, [EventDraft("request.sent", {"view": 4, "model": "claude-x"})])
+        Session(store, DEMO).request_sent({"messages": []}, purpose="side")
+    (found,) = answers("verify", DEMO, "--views")
+    proof = {"requests": 2, "proven": 2, "no_digest": 1, "unheld": 1, "ok": True}
+    assert found.items() >= proof.items()
+    assert answers("verify", DEMO)[0]["proven"] is None
+    told = run("verify", DEMO, "--views")
+    assert "proven: 2\n" in told.stdout
+    assert "2 of 2 requests are what was sent" in told.stderr
+    assert "Requests without a digest: 1." in told.stderr
+    assert "Side requests that cannot be rebuilt: 1." in told.stderr
 
+
+def test_verify_names_an_edit_that_cannot_be_folded(db: Path, run: Run) -> None:
     edit = {"rule": "r", "reason": "x", "edits": [{"first": 900, "last": 901, "shown": "hidden"}]}
     with EventStore(db) as store:
         store.append(DEMO, [EventDraft("view.edited", edit)])

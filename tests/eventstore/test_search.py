@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -336,3 +338,60 @@ class TestCatchingUp:
             assert found(reader, "needle") == [1, 2]  # one is, one is not
             store.search("needle")
             assert found(reader, "needle") == [1, 2]
+
+
+DAMAGE = {
+    "emptied": "INSERT INTO search (search) VALUES ('delete-all')",
+    "a row too many": "INSERT INTO search (rowid, text, parts) VALUES (99, 'needle', '')",
+    "words of another text": "INSERT INTO search (rowid, text, parts) VALUES (2, 'needle', '')",
+    "a row less": "DELETE FROM search_docsize WHERE id = 2",
+    "zeros": "UPDATE search_data SET block = zeroblob(length(block))",
+    "pages gone": "DELETE FROM search_data WHERE id > 10",
+    "a changed word": "UPDATE search_data SET block = replace(block, 'needle', 'noodle')",
+}
+"""What other programs and bad disks do to an index."""
+
+
+class TestDamagedIndex:
+    @pytest.fixture(params=DAMAGE)
+    def damaged(self, path: Path, request: pytest.FixtureRequest) -> str:
+        with EventStore(path) as store:
+            store.append("s", [said(f"hay {n}") for n in range(4)] + [said("the needle")])
+            assert found(store, "needle") == [5]
+            assert not [verdict.problems for verdict in store.verify() if verdict.problems]
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(DAMAGE[request.param])
+            db.commit()
+        return str(request.param)
+
+    @pytest.mark.parametrize("read_only", [True, False])
+    def test_verify_says_so_and_what_to_do(self, path: Path, damaged: str, read_only: bool) -> None:
+        with EventStore(path, read_only=read_only) as store:
+            *_, verdict = store.verify()
+        assert (verdict.session, verdict.ok) == ("", False)
+        assert all("the search index" in problem for _, problem in verdict.problems)
+        assert "foldlog search WORD --rebuild" in verdict.problems[0][1]
+
+    @pytest.mark.parametrize("read_only", [True, False])
+    def test_a_search_finds_what_the_log_says(
+        self, path: Path, damaged: str, read_only: bool
+    ) -> None:
+        with EventStore(path, read_only=read_only) as store:
+            assert found(store, "hay") == [1, 2, 3, 4]
+            if damaged != "a changed word":  # what an index does not know, a search cannot miss
+                assert found(store, "needle") == [5]
+
+    def test_it_can_be_made_again(self, path: Path, damaged: str) -> None:
+        with EventStore(path) as store:
+            assert store.rebuild_index()
+            assert found(store, "needle") == [5]
+            assert all(verdict.ok for verdict in store.verify())
+
+
+def test_an_index_that_has_not_caught_up_is_no_damage(store: EventStore) -> None:
+    store.append("s", [said("needle")])
+    store.search("needle")
+    store.append("s", [said("needle"), EventDraft("message.user", {"content": ""})])
+    assert all(verdict.ok for verdict in store.verify())
+    store.search("needle")
+    assert all(verdict.ok for verdict in store.verify())
