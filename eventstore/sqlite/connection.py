@@ -84,6 +84,7 @@ class Connection:
         self.timeout = timeout
         self.lock = threading.RLock()
         self.strangers: list[str] = []
+        self.older = 0
         self._file: tuple[int, int] | None = None
         with translated(path):
             self.db = _connect(self.path, create=create, read_only=read_only)
@@ -106,6 +107,14 @@ class Connection:
             if version < schema.SCHEMA_VERSION:
                 self._migrate()
         elif version < schema.SCHEMA_VERSION:
+            self._show_as_today(self.db, version)
+            self.older = version
+
+    def _show_as_today(self, db: sqlite3.Connection, version: int) -> None:
+        """Let a connection read a store of an older schema, which cannot be migrated."""
+        from foldlog.eventstore.sqlite.older import show_as_today
+
+        if not show_as_today(db, version):
             raise ReadOnlyStore(
                 f"{self.path} has schema {version} and must be brought to {schema.SCHEMA_VERSION}"
                 " first. Open it once without read_only, or a copy of it."
@@ -150,6 +159,8 @@ class Connection:
         with translated(self.path):
             reader = _connect(self.path, create=False, read_only=True)
             reader.execute(f"PRAGMA busy_timeout = {int(self.timeout * 1000)}")
+            if self.older:
+                self._show_as_today(reader, self.older)
             return reader
 
     def backup(self, target: Path) -> None:
@@ -336,11 +347,11 @@ def _open(uri: str) -> sqlite3.Connection:
 
 def _identity(db: sqlite3.Connection, path: str) -> int:
     """Return the schema version of an open store, 0 for a new one."""
-    application, version, tables = db.execute(
-        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
-        " FROM pragma_application_id, pragma_user_version"
-    ).fetchone()
-    return files.check_identity(files.Header(application, version, not tables, 0), path)
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    known = application == schema.APPLICATION_ID
+    is_empty = not known and not db.execute("SELECT 1 FROM sqlite_master").fetchone()
+    return files.check_identity(files.Header(application, version, is_empty, 0), path)
 
 
 @contextmanager

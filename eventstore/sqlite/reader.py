@@ -83,7 +83,7 @@ class Reader:
         """
         condition, arguments = _of_types(types)
         found = self._connection.rows(
-            "SELECT version FROM events INDEXED BY events_control WHERE role IS NULL"
+            "SELECT version FROM main.events INDEXED BY events_control WHERE role IS NULL"
             f" AND session = ? AND version BETWEEN ? AND ?{condition} ORDER BY version",
             (*segment, *arguments),
         )

@@ -139,6 +139,11 @@ FROM events WHERE role IS NOT NULL
 """What was said, for people who look with other programs; it needs foldlog's SQL functions. Nothing
 is read from it: who drops it, or has a table of that name, loses nothing."""
 
+SINCE_2 = """,
+    source_time TEXT,
+    occurred TEXT GENERATED ALWAYS AS (coalesce(source_time, at)) VIRTUAL"""
+"""The columns of ``events`` that schema 1 has not."""
+
 CREATED = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX|TRIGGER) (\w+)")
 
 Parts = dict[tuple[str, str], str]
@@ -146,9 +151,10 @@ Parts = dict[tuple[str, str], str]
 
 
 @cache
-def parts() -> Parts:
-    """Return what a store of today's schema consists of."""
-    made = [evened(one) for one in statements(TABLES) + statements(TRIGGERS)]
+def parts(version: int = 0) -> Parts:
+    """Return what a store consists of: one of today's schema, or of an older one."""
+    tables = TABLES.replace(SINCE_2, "") if version == 1 else TABLES
+    made = [evened(one) for one in statements(tables) + statements(TRIGGERS)]
     return {(m[1].lower(), m[2]): sql for sql in made if (m := CREATED.match(sql))}
 
 
@@ -160,15 +166,33 @@ def found(db: sqlite3.Connection) -> list[tuple[str, str, str, str]]:
 
 def strangers(db: sqlite3.Connection) -> list[str]:
     """Return what other programs put in the way of our tables: triggers on them, and views that
-    have their names. Tables and views of other names are nobody's business but their owner's."""
-    ours = parts()
-    tables = {name.lower() for type, name in ours if type == "table"} | {"search"}
+    have their names. Tables and views of other names are nobody's business but their owner's.
+
+    It is asked whenever a store is opened: our own triggers are known by their text as it is.
+    """
+    rows = db.execute(
+        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    )
+    own = _own_texts()
     return [
         f"{type} {name}"
-        for type, name, table, sql in found(db)
-        if (type == "view" and name.lower() in tables)
-        or (type == "trigger" and table.lower() in tables and ours.get((type, name)) != sql)
+        for type, name, table, sql in rows
+        if not (sql in own or _is_ours(type, name, table, sql))
     ]
+
+
+@cache
+def _own_texts() -> frozenset[str]:
+    return frozenset(text.strip() for text in (*statements(TRIGGERS), VIEW))
+
+
+def _is_ours(type: str, name: str, table: str, sql: str) -> bool:
+    """Return whether a trigger or view is ours, or not in our way."""
+    ours = parts()
+    tables = {name.lower() for type, name in ours if type == "table"} | {"search"}
+    if type == "view":
+        return name.lower() not in tables
+    return table.lower() not in tables or ours.get((type, name)) == evened(sql)
 
 
 @lru_cache(maxsize=256)  # a store is opened more often than another one is met

@@ -89,7 +89,7 @@ class Verifier:
             strangers = schema.strangers(db)
         return [
             f"{type} {name} {'is missing' if (type, name) not in found else 'was changed'}"
-            for (type, name), sql in schema.parts().items()
+            for (type, name), sql in schema.parts(self._connection.older).items()
             if found.get((type, name)) != sql and f"{type} {name}" not in strangers
         ] + [f"{stranger} is in the way of our tables" for stranger in strangers]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -48,6 +48,49 @@ def test_the_fixtures_are_what_they_were() -> None:
 def test_each_schema_has_a_fixture() -> None:
     numbers = range(1, schema.SCHEMA_VERSION + 1)
     assert [f"schema-{n}.db" in DIGESTS for n in numbers] == [True] * schema.SCHEMA_VERSION
+
+
+@pytest.mark.parametrize("name", sorted({Path(name).stem for name in DIGESTS}))
+class TestReadAsItIs:
+    """A medium that nobody can write, or a reader that must not: nothing is migrated."""
+
+    @pytest.fixture
+    def store(self, name: str, tmp_path: Path) -> Iterator[EventStore]:
+        path = Path(shutil.copy(FIXTURES / f"{name}.db", tmp_path / "sessions.db"))
+        with EventStore(path, read_only=True) as store:
+            yield store
+        assert sha256(path.read_bytes()).hexdigest() == DIGESTS[f"{name}.db"]
+
+    def test_every_event_is_read(self, store: EventStore, name: str) -> None:
+        lines = (FIXTURES / f"{name}.jsonl").read_bytes().splitlines()
+        assert [as_json(event) for event in store.events()] == list(map(codec.loads, lines))
+        assert versions(store.read("fork")) == list(range(1, store.last("fork") + 1))
+        assert store.get("main", 3).version == 3
+
+    def test_it_is_sound(self, store: EventStore, name: str) -> None:
+        assert [verdict.problems for verdict in store.verify() if verdict.problems] == []
+
+    def test_it_is_listed_searched_and_queried(self, store: EventStore, name: str) -> None:
+        assert {info.session for info in store.sessions()} == {"main", "fork", "会话"}
+        assert store.find_session("Another way") == "fork"
+        assert {(hit.session, hit.version) for hit in store.search("错误")} == {("main", 3)}
+        _, rows = store.sql("SELECT count(*), count(occurred) FROM events")
+        assert len(set(next(rows))) == 1
+        _, rows = store.sql("SELECT text FROM transcript WHERE session = 'main' AND version = 3")
+        assert "错误" in next(rows)[0]
+
+    def test_when_things_happened_is_what_a_migrated_store_says(
+        self, store: EventStore, name: str, tmp_path: Path
+    ) -> None:
+        times = "SELECT position, source_time, occurred FROM events ORDER BY position"
+        copy = shutil.copy(store.path, tmp_path / "copy.db")
+        with EventStore(copy) as migrated:
+            assert list(store.sql(times)[1]) == list(migrated.sql(times)[1])
+
+    def test_a_backup_of_it_is_as_old(self, store: EventStore, name: str, tmp_path: Path) -> None:
+        store.backup(tmp_path / "backup.db")
+        with EventStore(tmp_path / "backup.db", read_only=True) as copy:
+            assert list(copy.events()) == list(store.events())
 
 
 @pytest.mark.parametrize("name", sorted({Path(name).stem for name in DIGESTS}))
