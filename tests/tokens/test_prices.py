@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session
 from foldlog.projections.compaction import Budget, EditPrice, ViewReader, edit_price
-from foldlog.projections.tokens.prices import Prices, cost, prices
+from foldlog.projections.tokens.prices import (
+    NEWEST,
+    Prices,
+    _asked,
+    _moment,
+    _priced,
+    cost,
+    prices,
+)
+from foldlog.projections.wire.models import family
 from tests.compaction.run import budget_of
 from tests.projections.build import shown
 from tests.server import Server, call, reply
@@ -28,6 +37,33 @@ MILLION = Decimal(1_000_000)
 
 def used(**counts: Any) -> dict[str, Any]:
     return {"input_tokens": 0, "output_tokens": 0, **counts}
+
+
+MODELS = [MODEL, "claude-haiku-5-5", "claude-sonnet-4-5", "gpt-5.2", "gemini-3-pro-preview", "none"]
+COUNTS = st.integers(0, 300_000)
+
+
+@given(
+    st.sampled_from(MODELS),
+    st.tuples(COUNTS, COUNTS, COUNTS, COUNTS, st.integers(0, 3)),
+    st.integers(-1, 300_000),
+    st.sampled_from([None, "2025-03-01T00:00:00Z", "2026-11-30T12:00:00Z"]),
+)
+def test_a_cost_is_what_the_list_says_of_that_request(
+    model: str, counts: tuple[int, ...], hour: int, at: str | None
+) -> None:
+    """Rates are asked for once; each sum is the one that genai-prices would compute."""
+    plain, read, write, output, searches = counts
+    counted = {
+        "input_tokens": plain + read + write,
+        "cache_read_tokens": read,
+        "cache_write_tokens": write,
+        "cache_write_1h_tokens": min(hour, write),
+        "output_tokens": output,
+        "web_searches": searches,
+    }
+    moment = _moment(at) if at else NEWEST
+    assert _priced(counted, model, at) == _asked(counted, family(model), moment)
 
 
 class TestCost:
