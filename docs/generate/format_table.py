@@ -113,13 +113,13 @@ ROWS = (
     ),
     Row(
         "atif",
-        "Harbor's trajectories (ATIF 1.7)",
+        "Harbor's trajectories (ATIF 1.0 to 1.8)",
         branches="out: the view",
         compactions="out: system steps",
-        subagents="out: embedded",
-        images="out: files",
-        usage="out",
-        verified="Harbor's models, 0.26.0",
+        subagents="in and out: embedded",
+        images="in and out: files",
+        usage="in and out",
+        verified="out: Harbor's models, 0.26.0; in: its converters' files",
     ),
     Row(
         "openai",

@@ -18,7 +18,7 @@ TESTS = FIXTURES.parent
 
 SAMPLES_OF = {
     "aider": ("fixtures/foreign/aider/*.md",),
-    "atif": ("fixtures/foreign/atif/*.json",),
+    "atif": ("fixtures/foreign/atif/*.json", "formats/atif/data/*.json"),
     "claude-code": ("fixtures/claude/*", "fixtures/claude_probes/[!E]*.jsonl"),
     "codex": ("fixtures/foreign/codex/*.jsonl", "formats/codex/data/*/sessions"),
     "copilot": ("fixtures/foreign/copilot/*.jsonl",),
