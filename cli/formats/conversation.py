@@ -27,6 +27,7 @@ from foldlog.projections.render.items import Item, Kind, Role
 from foldlog.projections.render.messages import Message
 from foldlog.projections.render.render import render_messages, request_of
 from foldlog.projections.view.open import open_view
+from foldlog.projections.view.pieces import WHOLE
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import (
     CALL,
@@ -109,8 +110,7 @@ class Turn:
         What a model thought is part of what it did, also where another request leaves it out.
         """
         shown = [block for block in self.blocks if kind(block) in THINKING]
-        recorded = (blocks(content_of(event.data.get("content"))) for event in self.events)
-        return shown or [b for content in recorded for b in content if kind(b) in THINKING]
+        return shown or [b for e in self.events for b in _recorded(e) if kind(b) in THINKING]
 
     def _text(self, name: str) -> str | None:
         found = self.events[0].data.get(name) if self.events else None
@@ -233,6 +233,34 @@ class Conversation:
         self.losses.add("thinking", reason, len(turn.blocks) - len(rest))
         return rest
 
+    def with_reasoning(self, turn: Turn) -> list[Json]:
+        """Return the blocks of a turn with the reasoning that OpenAI encrypted, where it was.
+
+        The Messages API is never sent it, since it has no signature; its own API takes it back.
+        """
+        ahead: dict[int, list[Json]] = {}
+        for event in turn.events if self._reasoning else ():
+            said = [block for block in _recorded(event) if kind(block) not in THINKING]
+            ahead |= {id(said[0]): self._reasoning.get(event.version, [])} if said else {}
+        return [each for block in turn.blocks for each in (*ahead.get(id(block), ()), block)]
+
+    @cached_property
+    def _reasoning(self) -> dict[int, list[Json]]:
+        """The encrypted reasoning by the version of the reply's part that came of it."""
+        found: dict[int, list[Json]] = {}
+        waiting: list[Json] = []
+        for piece in self.view.pieces:
+            shown = self.whole or piece.shown == WHOLE
+            for event in self.view.load([(piece.first, piece.last)]) if shown else ():
+                if event.type == "message.assistant":
+                    content = _recorded(event)
+                    waiting += [block for block in content if block.get("encrypted_content")]
+                    if any(kind(block) not in THINKING for block in content):
+                        found[event.version], waiting = waiting, []
+                elif event.type in ("message.user", "tool.result"):
+                    waiting = []
+        return found
+
     @property
     def loops_unthinking(self) -> bool:
         """Whether the newest reply makes calls and has no thinking that may be moved.
@@ -267,6 +295,10 @@ def _same_reply(place: int, part: tuple[Item, Content]) -> object:
     """Return what the parts of one reply have in common, and nothing else does."""
     item, _ = part
     return item.reply or place
+
+
+def _recorded(event: Event) -> list[Json]:
+    return blocks(content_of(event.data.get("content")))
 
 
 def moment(event: Event) -> int:

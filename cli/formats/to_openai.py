@@ -33,23 +33,46 @@ def response_items(turns: Iterable[Turn], losses: Losses) -> list[Json]:
     return [item for turn in turns for item in turn_items(turn, losses)]
 
 
-def turn_items(turn: Turn, losses: Losses, *, plain: bool = False) -> Iterator[Json]:
+def turn_items(
+    turn: Turn, losses: Losses, content: Iterable[Json] | None = None, *, plain: bool = False
+) -> Iterator[Json]:
     """Yield the input items of one turn: a message, a result, or the parts of a reply in order.
 
     Args:
         turn: What was said.
         losses: Counts what the items do not hold.
+        content: Its blocks, where they are not just those that are shown.
         plain: Of media, only images with their content: no documents, nothing by its address.
     """
     if turn.kind == "result":
         yield _output(turn, losses, plain)
         return
     role = "developer" if turn.role == "system" else turn.role
-    for is_call, group in groupby(turn.blocks, lambda block: kind(block) == CALL):
-        if is_call:
+    for name, group in groupby(turn.blocks if content is None else content, _item_of):
+        if name == "function_call":
             yield from (_call(block, losses) for block in group)
+        elif name == "reasoning":
+            yield from map(_reasoning, group)
         elif parts := _input(portable(group, losses), losses, plain, _said(turn.role)):
             yield {"type": "message", "role": role, "content": parts}
+
+
+def _item_of(block: Json) -> str:
+    """Return the type of the item that a block becomes, alone or with others like it."""
+    if kind(block) == CALL:
+        return "function_call"
+    return "reasoning" if block.get("encrypted_content") else "message"
+
+
+def _reasoning(block: Json) -> Json:
+    words = str(block.get("thinking") or "")
+    summary = [{"type": "summary_text", "text": words}] if words else []
+    made = {
+        "type": "reasoning",
+        "summary": summary,
+        "encrypted_content": block["encrypted_content"],
+    }
+    return {**made, "id": block["id"]} if block.get("id") else made
 
 
 def response_tools(tools: Iterable[Json], losses: Losses) -> list[Json]:

@@ -18,6 +18,7 @@ from docs.generate.compaction import preset, presets, rule_kinds, settings
 from docs.generate.event_format import canonical_form, file, limits, repairs, sql_functions
 from docs.generate.format_table import format_table
 from docs.generate.formats import (
+    exporter_example,
     format_protocols,
     importer_answers,
     importer_example,
@@ -38,6 +39,7 @@ __all__ = [
     "conformance_example",
     "errors",
     "example",
+    "exporter_example",
     "file",
     "format_protocols",
     "format_table",

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import dedent
 
-from docs.examples import parley
+from docs.examples import parley, parley_export
 from docs.generate.markdown import fence, table
 from docs.generate.signatures import member_of, summary
 from foldlog.cli import formats
@@ -31,6 +31,11 @@ CHAT = (
 def importer_example() -> None:
     """The whole importer, as the tests install it."""
     fence(inspect.getsource(parley).rstrip(), "python")
+
+
+def exporter_example() -> None:
+    """The whole exporter, as the tests install it."""
+    fence(inspect.getsource(parley_export).rstrip(), "python")
 
 
 def importer_answers() -> None:

@@ -15,11 +15,15 @@ from click.testing import CliRunner, Result
 from foldlog.cli.formats import EXPORTERS, IMPORTERS, problems
 from foldlog.cli.formats.testing import ImporterTests, Sample
 from foldlog.cli.main import foldlog
+from foldlog.eventstore import EventStore
+from foldlog.projections import Session
 from tests.formats.claude_code.cases import FIXTURES
 from tests.formats.conftest import Install
+from tests.projections.build import call
 
 ROOT = Path(__file__).parents[2]
 PARLEY = (ROOT / "docs" / "examples" / "parley.py").read_text(encoding="utf-8")
+PARLEY_EXPORT = (ROOT / "docs" / "examples" / "parley_export.py").read_text(encoding="utf-8")
 CHAT = FIXTURES / "parley" / "lunch.parley"
 
 EXPORTER = """
@@ -40,6 +44,21 @@ folder, thief = Folder(), Thief()
 
 def run(tmp_path: Path, *arguments: str | Path) -> Result:
     return CliRunner().invoke(foldlog, ["--db", str(tmp_path / "s.db"), *map(str, arguments)])
+
+
+def test_an_exporter_of_the_view_is_one_function(install: Install, tmp_path: Path) -> None:
+    install("foldlog_parley_export", PARLEY_EXPORT, parley="foldlog_parley_export")
+    with EventStore(tmp_path / "s.db") as store:
+        session = Session(store, "lunch")
+        session.user("What is there to eat?")
+        session.assistant([{"type": "text", "text": "I look."}, call("toolu_1", "menu")])
+        session.tool_result("toolu_1", "soup")
+        session.assistant([{"type": "text", "text": "Soup."}])
+    done = run(tmp_path, "export", "lunch", "--to", "parley")
+    assert done.exit_code == 0, done.output
+    said = [(line["speaker"], line["text"]) for line in map(json.loads, done.stdout.splitlines())]
+    assert said == [("me", "What is there to eat?"), ("bot", "I look."), ("bot", "Soup.")]
+    assert done.stderr == "Not carried: call: Parley knows no tools.\n"
 
 
 class TestParley(ImporterTests):
@@ -74,7 +93,7 @@ def test_the_program_reads_and_lists_it(install: Install, tmp_path: Path) -> Non
 
     report = json.loads(program("import", "--json"))
     assert (report["format"], report["session"], report["new"]) == ("parley", "lunch", 7)
-    assert "foldlog, parley." in program("import", "--help")
+    assert ", parley." in program("import", "--help")
     assert "parley" not in program("export", "--help")
 
 

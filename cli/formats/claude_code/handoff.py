@@ -49,6 +49,7 @@ def _projects() -> Path:
 
 def _lines(conversation: Conversation, id: str) -> Iterator[bytes]:
     """Yield the lines of the session as its own; what is no JSON is of no use to the program."""
+    conversation.count_settings("Claude Code")
     write = export_whole if conversation.whole else export_lines
     for line in write(conversation.store, conversation.id, conversation.view.version):
         try:

@@ -33,7 +33,8 @@ def export_view(conversation: Conversation) -> Iterator[bytes]:
     conversation.count_settings("Codex")
     yield _line(conversation.started, "session_meta", _meta(conversation))
     for turn in conversation.turns:
-        for item in turn_items(turn, conversation.losses, plain=True):
+        content = conversation.with_reasoning(turn)
+        for item in turn_items(turn, conversation.losses, content, plain=True):
             yield _line(turn.at, "response_item", item)
         for event in _events(turn):
             yield _line(turn.at, "event_msg", event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,19 @@ from tests.formats.exports.test_openai import sessions
 HARBOR = Path(__file__).parents[2] / "fixtures" / "harbor-0.26.0"
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[Any]:
+@cache
+def harbor() -> Any:
     """Harbor's model of a trajectory."""
     sys.path.insert(0, str(HARBOR))
-    yield import_module("harbor.models.trajectories").Trajectory
-    sys.path.remove(str(HARBOR))
+    try:
+        return import_module("harbor.models.trajectories").Trajectory
+    finally:
+        sys.path.remove(str(HARBOR))
+
+
+@pytest.fixture
+def model() -> Any:
+    return harbor()
 
 
 def trajectory(store: EventStore, session: str, model: Any, **options: Any) -> dict[str, Any]:

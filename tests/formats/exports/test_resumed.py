@@ -7,12 +7,15 @@ that fails here has found that an export changed: run the programs on it, then r
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from foldlog.cli.formats import IMPORTERS, import_path
 from foldlog.eventstore import EventStore
+from foldlog.projections import Session
 from tests.formats.exports.conftest import exported, is_golden
-from tests.formats.exports.resumes import PROGRAMS, holds, recorded
+from tests.formats.exports.resumes import PROGRAMS, holds, of_messages, recorded
 from tests.formats.exports.sessions import EVERYTHING
 
 
@@ -44,3 +47,23 @@ def test_another_version_is_another_session(store: EventStore, name: str) -> Non
         again, _ = exported(store, EVERYTHING, name, **options)
         assert again == content
     assert len(ids) == 3
+
+
+SUFFIXES = {"opencode": "json"}
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name in IMPORTERS])
+def test_what_is_exported_is_imported_as_the_same_view(
+    store: EventStore, name: str, tmp_path: Path
+) -> None:
+    content, _ = exported(store, EVERYTHING, name)
+    file = tmp_path / f"rollout-2026-11-29T12-00-00-x.{SUFFIXES.get(name, 'jsonl')}"
+    file.write_bytes(content)
+    program = PROGRAMS[name]
+    with EventStore(":memory:") as other:
+        (report,) = import_path(other, file)
+        assert (report.format, report.rejected) == (name, ())
+        assert report.session is not None
+        imported = Session(other, report.session).render(open="recover")
+    back = [part for part in of_messages(imported) if part[0] not in program.lost]
+    assert back == program.expected(store, EVERYTHING)
