@@ -30,6 +30,7 @@ BUILT_IN_IMPORTERS = {
     "qwen": "qwen",
     "gemini": "gemini",
     "openhands": "openhands",
+    "atif": "atif.importing",
 }
 """The module of each importer in this package. Detection asks them in this order."""
 

@@ -59,7 +59,7 @@ Object = dict[str, Any]
 
 
 def default_locations() -> list[Path]:
-    """Return nothing: trajectories are where each run was told to write them."""
+    """Return nothing: each run is given its own place."""
     return []
 
 
