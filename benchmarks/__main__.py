@@ -25,6 +25,7 @@ PARTS = (
     "proxy",
     "live",
     "forms",
+    "serve",
 )
 
 

@@ -26,7 +26,8 @@ COLUMNS: list[Column[SessionInfo]] = [
 NEXT = (
     ("foldlog log {name}", "what happened"),
     ("foldlog view {name} --as pieces", "what the model sees of it"),
-    ("foldlog export {name} -o session.md", "the same to read"),
+    ("foldlog open {name}", "the same as a page in the browser"),
+    ("foldlog serve", "all sessions in the browser, at any moment"),
     ("foldlog search TEXT", "where something was said"),
     ("foldlog stats --by day --since 7d", "tokens and cost"),
     ("foldlog doctor", "what is not recorded yet, and what will be deleted"),

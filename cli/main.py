@@ -35,6 +35,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("show", "Show one event with its full content."),
         "search": ("search", "Find where something was said, in any language."),
         "serve": ("serving", "See sessions in a browser, and travel in time."),
+        "open": ("serving", "Open the page of a session in the browser."),
         "stats": ("figures", "Count tokens, cost, cache hits, sizes and tools."),
         "sql": ("sql", "Run a read-only SQL query over the store."),
     },

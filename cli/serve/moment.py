@@ -19,7 +19,7 @@ from foldlog.cli.serve.addresses import Addresses
 from foldlog.cli.serve.cutting import CHARS, Cutter
 from foldlog.cli.serve.prices import Price
 from foldlog.eventstore import Event, Store
-from foldlog.projections.explain.narrative import Child, Heading, Passage, narrate_range
+from foldlog.projections.explain.narrative import Child, Heading, Narrator, Passage
 from foldlog.projections.explain.why import (
     IN_PLACE,
     Sight,
@@ -36,8 +36,8 @@ from foldlog.projections.view.view import View
 STEP = 6
 """How many versions are made into HTML at a time, until a window is full."""
 
-FULL = 60_000
-"""Characters of HTML after which a window ends. A step more may come to 120,000."""
+FULL = 36_000
+"""Characters of HTML after which a window ends: some screens. A step more may come to 120,000."""
 
 MOST = 120
 """How many versions a window holds at most, however little they say."""
@@ -165,6 +165,7 @@ class Moment:
         self.view = view
         self._store = store
         self._addresses = addresses
+        self._narrator = Narrator(store, view)
 
     def up_to(self, last: int) -> Window:
         """Return the window that ends with a version."""
@@ -239,7 +240,7 @@ class Moment:
         """Yield passages, cut; note for each how many characters were lost and in what version."""
         image = self._addresses.images(self.view.session)
         cutter, cut_version = Cutter(image, chars), 0
-        for passage in narrate_range(self._store, self.view, first, last):
+        for passage in self._narrator.passages(first, last):
             if isinstance(passage, Heading):
                 yield passage
                 continue
@@ -290,8 +291,11 @@ class Moment:
 
     def _cell(self, piece: Piece, first: int, last: int, chars: int) -> Cell:
         events = [e for e in self.view.load([(first, last)]) if e.type in IN_PLACE]
-        before = sum(estimate(recorded_content(event)) for event in events)
         shown = list(self._items(piece, events))
+        tokens = sum(estimate(item.content) for item in shown)
+        before = tokens
+        if piece.edit is not None:
+            before = sum(estimate(recorded_content(event)) for event in events)
         cause = None if piece.edit is None else cause_of(self.view, piece.edit, piece.shown)
         seen = Sight(seen_of(piece.shown), words_of(piece.shown), piece.shown, cause)
         cutter = Cutter(self._addresses.images(self.view.session), chars)
@@ -299,7 +303,6 @@ class Moment:
         content = None
         if state != "whole" or chars > SHOWN_CHARS:
             content = self._content(shown, cutter)
-        tokens = sum(estimate(item.content) for item in shown)
         price = Price.of(self._model(), tokens, before - tokens if piece.edit else 0)
         return Cell(
             look(seen),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as NotBase64
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -17,15 +16,12 @@ from foldlog.cli.serve.addresses import Addresses, address
 from foldlog.cli.serve.chart import chart as chart_of
 from foldlog.cli.serve.chart import usage_of
 from foldlog.cli.serve.cutting import find_image
+from foldlog.cli.serve.desk import HEAD, Desk, number
 from foldlog.cli.serve.history import History
 from foldlog.cli.serve.moment import Moment, strip
-from foldlog.cli.serve.readers import Reader
 from foldlog.cli.serve.rendering import assets, is_fragment, rendered, version_of_assets
 from foldlog.eventstore import StoreError, VersionNotFound
 from foldlog.projections.view.view import View
-
-HEAD = "head"
-"""The moment that is shown if none is named: now."""
 
 BEFORE = 3
 """How many versions before one that is asked for are shown, so that it is not at the very top."""
@@ -38,19 +34,6 @@ PAGE_CHARS = 100_000
 
 PIECE_CHARS = 40_000
 """Characters of what the model saw of a piece that are loaded when it is expanded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a page is made with.
-
-    Attributes:
-        reader: A store for this request alone.
-        place: Its name, as people are shown it.
-    """
-
-    reader: Reader
-    place: str
 
 
 def sessions(request: Request, desk: Desk) -> Response:
@@ -68,7 +51,7 @@ def session(request: Request, desk: Desk) -> Response:
     version = _version(desk, name, parameters.get("at", HEAD), parameters.get("step"))
     view = desk.reader.view(name, version)
     moment = Moment(desk.reader.store, view, Addresses())
-    near = _number(parameters.get("near"))
+    near = number(parameters.get("near"))
     window = moment.up_to(view.version) if near is None else moment.onward_from(near - BEFORE)
     template = "moment.html" if is_fragment(request, "moment") else "travel.html"
     return rendered(
@@ -76,12 +59,12 @@ def session(request: Request, desk: Desk) -> Response:
         place=desk.place,
         info=info,
         name=info.title or info.preview or info.session,
-        view=view,
         version=view.version,
         last=info.last_version,
         window=window,
         near=near,
         runs=strip(view, info.last_version),
+        form=desk.form,
         now=_now(desk.reader.known_history(name), view),
     )
 
@@ -89,7 +72,7 @@ def session(request: Request, desk: Desk) -> Response:
 def _version(desk: Desk, session: str, name: str, step: str | None) -> int:
     """Return the version of a moment, or of the request before or after it."""
     version = desk.reader.version(session, name)
-    by = _number(step)
+    by = number(step)
     if not by:
         return version
     history = desk.reader.history(session)
@@ -117,14 +100,16 @@ def _now(history: History | None, view: View) -> dict[str, Any]:
 
 def window(request: Request, desk: Desk) -> Response:
     """Show more of a moment: what ends with a version (``until``), or begins with it (``from``)."""
-    moment, parameters = _moment(request, desk), request.query_params
-    until, first = _number(parameters.get("until")), _number(parameters.get("from"))
+    parameters = request.query_params
+    moment = desk.moment(request.path_params["session"], parameters.get("at"))
+    until, first = number(parameters.get("until")), number(parameters.get("from"))
     found = moment.onward_from(first or 1) if until is None else moment.up_to(until)
     return rendered(
         "rows.html",
         info=desk.reader.store.session(request.path_params["session"]),
         version=moment.view.version,
         window=found,
+        form=desk.form,
         is_up=until is not None,
         is_down=until is None,
     )
@@ -132,21 +117,24 @@ def window(request: Request, desk: Desk) -> Response:
 
 def piece(request: Request, desk: Desk) -> Response:
     """Show what the model saw of some versions of one piece, all of it."""
-    moment, parameters = _moment(request, desk), request.query_params
-    first, last = _number(parameters.get("first")) or 1, _number(parameters.get("last")) or 1
+    parameters = request.query_params
+    moment = desk.moment(request.path_params["session"], parameters.get("at"))
+    first, last = number(parameters.get("first")) or 1, number(parameters.get("last")) or 1
     cell = moment.seen(first, last, PIECE_CHARS)
     return rendered("piece.html", cell=cell)
 
 
 def event(request: Request, desk: Desk) -> Response:
     """Show all of an event: in its own form, or a long one as plain text, a page at a time."""
-    name, version = request.path_params["session"], _number(request.query_params.get("version"))
+    name, version = request.path_params["session"], number(request.query_params.get("version"))
     found = desk.reader.store.get(name, version or 0)
     text = "\n".join(lines_of(found))
-    begin = _number(request.query_params.get("from")) or 0
+    begin = number(request.query_params.get("from")) or 0
     sections = None
     if len(text) <= LOADED_CHARS:
-        sections = _moment(request, desk).whole(found.version, 2 * LOADED_CHARS)
+        sections = desk.moment(name, request.query_params.get("at")).whole(
+            found.version, 2 * LOADED_CHARS
+        )
     end = begin + PAGE_CHARS
     more = address("events", name, version=found.version, **{"from": end})
     return rendered(
@@ -160,7 +148,7 @@ def event(request: Request, desk: Desk) -> Response:
 
 def image(request: Request, desk: Desk) -> Response:
     """Return an image of an event: only of the types that the Messages API takes."""
-    version = _number(request.query_params.get("version"))
+    version = number(request.query_params.get("version"))
     found = desk.reader.store.get(request.path_params["session"], version or 0)
     source = find_image(found.data, request.query_params.get("digest", ""))
     if source is None:
@@ -186,22 +174,3 @@ def static(request: Request, desk: Desk) -> Response:
         return Response(status_code=HTTPStatus.NOT_FOUND)
     keep = {"Cache-Control": "public, max-age=31536000, immutable"}
     return Response(found.content, media_type=found.type, headers=keep)
-
-
-def problem(request: Request, message: str, status: HTTPStatus) -> Response:
-    """Show why a page cannot be shown."""
-    template = "problem_part.html" if "HX-Request" in request.headers else "problem_page.html"
-    return rendered(template, status, message=message)
-
-
-def _moment(request: Request, desk: Desk) -> Moment:
-    name, at = request.path_params["session"], request.query_params.get("at", HEAD)
-    view = desk.reader.view(name, desk.reader.version(name, at))
-    return Moment(desk.reader.store, view, Addresses())
-
-
-def _number(text: str | None) -> int | None:
-    """Return a number that an address holds; None for anything else."""
-    if text is None or not text.removeprefix("-").isascii():
-        return None
-    return int(text) if text.removeprefix("-").isdecimal() and len(text) < 19 else None

@@ -76,17 +76,17 @@ class Reader:
 class Readers:
     """Opens stores as they are needed, and lends them.
 
-    A store that can only be read keeps no list of sessions. So before one is opened, now and then,
-    ``prepare`` brings what others can keep up to date.
+    A store that can only be read keeps nothing that it derives. So before one is opened, now and
+    then, another one brings the list of sessions up to date.
 
     Args:
         open: Opens a store.
-        prepare: Brings the list of sessions up to date.
+        keep: Opens it so that it can keep what it derives: the list of sessions, the search index.
     """
 
-    def __init__(self, open: Callable[[], Store], prepare: Callable[[], None]) -> None:
+    def __init__(self, open: Callable[[], Store], keep: Callable[[], Store]) -> None:
         self._open = open
-        self._prepare = prepare
+        self._keep = keep
         self._histories = Histories()
         self._free: LifoQueue[Reader] = LifoQueue()
         self._places = BoundedSemaphore(MOST)
@@ -103,6 +103,12 @@ class Readers:
             finally:
                 self._give_back(reader)
 
+    @contextmanager
+    def keeping(self) -> Iterator[Store]:
+        """Lend a store that can keep what it derives, such as its search index."""
+        with self._keep() as store:
+            yield store
+
     def close(self) -> None:
         """Close all stores that are not lent; the others are closed when they come back."""
         self._is_closed = True
@@ -117,8 +123,8 @@ class Readers:
                     return reader
                 reader.store.close()
         with self._lock:
-            with suppress(FoldlogError):  # opening it says what is wrong
-                self._prepare()
+            with suppress(FoldlogError), self._keep() as store:  # opening it says what is wrong
+                store.sessions()
             return Reader(self._open(), self._histories)
 
     def _give_back(self, reader: Reader) -> None:

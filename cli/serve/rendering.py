@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from foldlog.cli.formats.html.code import code
 from foldlog.cli.formats.html.environment import environment, file
 from foldlog.cli.formats.html.fragments import STATES
 from foldlog.cli.local_time import clock, zone
 from foldlog.cli.safe import one_line, shortened
 from foldlog.cli.serve.addresses import address
 from foldlog.cli.serve.chart import NAMES
+from foldlog.cli.serve.prices import Price
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "templates"
@@ -73,6 +75,20 @@ def rendered(template: str, status: HTTPStatus = HTTPStatus.OK, **values: Any) -
         )
     )
     return HTMLResponse(made.encode("utf-8", "backslashreplace"), status)
+
+
+def warm_up() -> None:
+    """Load what the first page would wait for: templates, prices, the colours of code."""
+    for name in environment(TEMPLATES).list_templates(["html"]):
+        environment(TEMPLATES).get_template(name)
+    assets()
+    for language in ("bash", "python"):
+        code("x", language=language)
+    Price.of(COMMON, 1, 0)
+
+
+COMMON = "claude-sonnet-4-5"
+"""A model whose price is known: looking one up loads all of them."""
 
 
 def money(dollars: Any) -> str:

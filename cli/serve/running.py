@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from foldlog.cli.serve.rendering import warm_up
 from foldlog.cli.serve.state import HOST
 
 GRACE = 1
@@ -22,6 +23,7 @@ class Server(uvicorn.Server):
 
     Attributes:
         stopped: The signal; None where there was none.
+        warm: Set when what takes long to load is loaded; pages are served before that, too.
     """
 
     def __init__(self, app: ASGIApp, ready: Callable[[], None]) -> None:
@@ -37,12 +39,18 @@ class Server(uvicorn.Server):
             )
         )
         self.stopped: int | None = None
+        self.warm = threading.Event()
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take requests."""
         await super().startup(sockets)
+        threading.Thread(target=self._warm_up, daemon=True).start()
         self._ready()
+
+    def _warm_up(self) -> None:
+        warm_up()
+        self.warm.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -54,6 +54,7 @@ __all__ = [
     "Edit",
     "Heading",
     "Media",
+    "Narrator",
     "Note",
     "Other",
     "Passage",
@@ -74,7 +75,7 @@ RESULT_EVENT = "tool.result"
 STEP = 32
 """How many events are read at a time; a store may hold all that it reads in one go."""
 
-NEAR = 100
+NEAR = 60
 """How many versions from its call a result is looked for, where a range is narrated."""
 
 Who: TypeAlias = Literal["user", "assistant", "system", "tool", "harness"]
@@ -393,45 +394,44 @@ def narrate(store: Store, session: str, until: int | None = None) -> Narrative:
         SessionNotFound: There is no such session.
         InvalidView: The view at that version cannot be folded; the error names the cause.
     """
-    return _Narrator(store, open_view(store, session, until)).all()
+    return Narrator(store, open_view(store, session, until)).all()
 
 
 def narrate_range(store: Store, view: View, first: int, last: int) -> Iterator[Passage | Child]:
-    """Tell a range of versions, as a view of their session shows them.
+    """Tell a range of versions, as a view of their session shows them: see ``Narrator``."""
+    return Narrator(store, view).passages(first, last)
 
-    It reads the range and its neighborhood, however long the session is. A result comes with its
-    call where at most ``NEAR`` versions lie between the two, else by itself. Children come with the
-    range that holds the version where they began.
 
-    Args:
-        first, last: The versions, both included; what lies after the view's version is left out.
+class Narrator:
+    """Tells ranges of the versions of a session, as a view shows them.
+
+    It reads a range and its neighborhood, however long the session is. What it found near one range
+    it knows for the next one. A result comes with its call where at most ``NEAR`` versions lie
+    between the two, else by itself. Children come with the range that holds the version where they
+    began.
     """
-    return _Narrator(store, view, first, last).passages()
 
-
-class _Narrator:
-    """One session, or a range of its versions, on its way to passages."""
-
-    def __init__(self, store: Store, view: View, first: int = 1, last: int | None = None) -> None:
+    def __init__(self, store: Store, view: View) -> None:
         self._store = store
         self._session = view.session
         self._view = view
-        self._range = first, view.version if last is None else min(last, view.version)
-        self._answers: dict[str, int] = {}
-        self._told: set[int] = set()
+        self._pairs = _Pairs()
         self._open: tuple[object, ...] = ()
 
     def all(self) -> Narrative:
+        """Tell the whole session, from its title on."""
         yield Title(self._store.session(self._session), self._view.version, self._view.head)
-        yield from self.passages()
+        yield from self.passages(1, self._view.version)
 
-    def passages(self) -> Iterator[Passage | Child]:
-        first, last = self._range
+    def passages(self, first: int, last: int) -> Iterator[Passage | Child]:
+        """Tell some versions, both ends included; none after the view's version."""
+        last = min(last, self._view.version)
         self._find_answers(max(1, first - NEAR), min(last + NEAR, self._view.version))
-        children = self._find_children()
+        self._open = ()
+        children = self._find_children(first, last)
         for event in self._read(first, last):
             if event.type in SPEAKERS:
-                if event.version not in self._told:
+                if not self._pairs.is_answer(event):
                     yield from self._conversation(event, children)
             elif (made := _OTHERS.get(event.type)) is not None:
                 self._open = ()
@@ -446,27 +446,21 @@ class _Narrator:
 
     def _find_answers(self, first: int, last: int) -> None:
         """Find the first result of each call in a range, so that it comes with the call."""
-        called: set[str] = set()
         types = ("message.assistant", RESULT_EVENT)
-        for event in self._read(first, last, types):
-            if event.type == RESULT_EVENT:
-                call = str(call_id(event.data))
-                if call in called and call not in self._answers:
-                    self._answers[call] = event.version
-            called.update(str(call_id(block)) for block in _calls(event))
-        self._told = set(self._answers.values())
+        for begin, end in self._pairs.unknown(first, last):
+            for event in self._read(begin, end, types):
+                self._pairs.add(event)
 
-    def _find_children(self) -> dict[str | None, list[SessionInfo]]:
+    def _find_children(self, first: int, last: int) -> dict[str | None, list[SessionInfo]]:
         """Find the sessions that came from the range, by the call that started each."""
         found: dict[str | None, list[SessionInfo]] = {}
         for info in self._store.sessions():
-            if info.parent == self._session and self._holds(info.parent_version):
+            if info.parent == self._session and self._holds(info.parent_version, first, last):
                 found.setdefault(self._starting_call(info), []).append(info)
         return found
 
-    def _holds(self, began: int | None) -> bool:
-        """Return whether a child belongs to the range; one without a version, to the last range."""
-        first, last = self._range
+    def _holds(self, began: int | None, first: int, last: int) -> bool:
+        """Return whether a child belongs to a range; without a version, it belongs to the last."""
         if first == 1 and last == self._view.version:
             return True
         return first <= (self._view.version if began is None else began) <= last
@@ -505,7 +499,7 @@ class _Narrator:
     def _results(self, event: Event) -> dict[str, Result]:
         """Read the results of a message's calls."""
         calls = (str(call_id(block)) for block in _calls(event))
-        versions = sorted({self._answers[call] for call in calls if call in self._answers})
+        versions = sorted(set(filter(None, map(self._pairs.answer, calls))))
         found = self._store.read_ranges(self._session, [(v, v) for v in versions])
         return {
             str(call_id(answer.data)): Result(
@@ -513,6 +507,44 @@ class _Narrator:
             )
             for answer in found
         }
+
+
+class _Pairs:
+    """Which result answers which call, as far as a stretch of versions is known."""
+
+    def __init__(self) -> None:
+        self._known = (1, 0)
+        self._calls: dict[str, int] = {}
+        self._results: dict[str, list[int]] = {}
+
+    def unknown(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the parts of a range that are not known; from now on they are."""
+        begin, end = self._known
+        if begin > end or first > end + 1 or last < begin - 1:
+            self._known = first, last
+            return [(first, last)]
+        self._known = min(first, begin), max(last, end)
+        return [(first, begin - 1), (end + 1, last)]
+
+    def add(self, event: Event) -> None:
+        """Add an event of the stretch."""
+        if event.type == RESULT_EVENT:
+            self._results.setdefault(str(call_id(event.data)), []).append(event.version)
+        for block in _calls(event):
+            call = str(call_id(block))
+            self._calls[call] = min(event.version, self._calls.get(call, event.version))
+
+    def answer(self, call: str) -> int | None:
+        """Return the version of a call's first result; None without one."""
+        made = self._calls.get(call)
+        results = self._results.get(call, ())
+        return None if made is None else min((v for v in results if v > made), default=None)
+
+    def is_answer(self, event: Event) -> bool:
+        """Return whether an event is the first result of a call."""
+        if event.type != RESULT_EVENT:
+            return False
+        return self.answer(str(call_id(event.data))) == event.version
 
 
 def _calls(event: Event) -> Iterator[Json]:

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from foldlog.cli.serve.app import application
+from foldlog.cli.serve.app import Viewer, application
 from foldlog.cli.serve.keys import Keys
 from foldlog.cli.serve.readers import Readers
 from foldlog.cli.serve.running import Server, listen
@@ -95,16 +95,16 @@ class Site:
 
 
 @contextmanager
-def serving(path: Path) -> Iterator[Site]:
+def serving(path: Path, *, write: bool = False) -> Iterator[Site]:
     """Serve a store until the block ends."""
     keys, taken = Keys(), threading.Event()
 
-    def prepare() -> None:
-        with open_store(path, create=False) as store:
-            store.sessions()
-
-    readers = Readers(lambda: open_store(path, create=False, read_only=True), prepare)
-    server = Server(application(readers, keys, place=str(path)), taken.set)
+    readers = Readers(
+        lambda: open_store(path, create=False, read_only=not write),
+        lambda: open_store(path, create=False),
+    )
+    viewer = Viewer(readers, keys, str(path), lambda: server.should_exit, write=write)
+    server = Server(application(viewer), taken.set)
     listening = listen(0)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

@@ -142,3 +142,49 @@ class TestFound:
             with noted(running):
                 state_file(str(path)).chmod(0o644)
                 assert find(str(path)) is None
+
+
+class TestOpen:
+    @pytest.fixture
+    def opened(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """The addresses that a browser was asked to open."""
+        found: list[str] = []
+        monkeypatch.setattr("webbrowser.open", lambda url: found.append(url) or True)
+        return found
+
+    def run(self, path: Path, *arguments: str) -> str:
+        result = CliRunner().invoke(foldlog, ["--db", str(path), "open", *arguments])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def test_the_server_that_runs_is_used_with_a_ticket(
+        self, path: Path, opened: list[str]
+    ) -> None:
+        with process(path, "--port", "0") as (_, url):
+            assert self.run(path, SHOWCASE) == ""
+            [address] = opened
+            assert address.startswith(f"{url.partition('/?')[0]}/sessions/{SHOWCASE}?token=")
+            assert url.partition("token=")[2] not in address  # others may see it in a process list
+            assert [get(address)[0] for _ in range(2)] == [200, 403]
+            printed = self.run(path, SHOWCASE, "--print").strip()
+            assert printed.partition("token=")[2] == url.partition("token=")[2]
+            assert get(printed)[0] == 200
+
+    def test_without_one_a_page_is_exported_for_this_user_alone(
+        self, path: Path, opened: list[str]
+    ) -> None:
+        address = self.run(path, SHOWCASE, "--print").strip()
+        file = Path(address.removeprefix("file://"))
+        assert "Round prices to whole cents" in file.read_text("utf-8")
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert opened == []
+        os.utime(file, (0, 0))
+        self.run(path)
+        assert len(opened) == 1
+        assert not file.exists()  # it was old
+
+    def test_without_a_browser_the_address_is_printed(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("webbrowser.open", lambda url: False)
+        assert self.run(path, SHOWCASE).startswith("file://")

@@ -13,7 +13,7 @@
 
   /* Travel: a moment takes the place of another, and its address that of the page. */
   const moment = () => $("moment");
-  const go = (address) => htmx.ajax("GET", address, { source: $("traveler"), target: "#moment", swap: "outerHTML", push: address });
+  const go = (address, push = true) => htmx.ajax("GET", address, { source: $("traveler"), target: "#moment", swap: "outerHTML", ...(push ? { push: address } : {}) });
   const at = (version) => { const address = new URL(location.pathname, location.href); address.searchParams.set("at", version); return address.pathname + address.search; };
 
   const mark = (version) => {
@@ -65,12 +65,63 @@
       event.preventDefault();
       const exact = document.getElementById(`v${near}`);
       if (exact) mark(Number(near));
-      else { const address = new URL(at(moment().dataset.version), location.href); address.searchParams.set("near", near); go(address.pathname + address.search); }
+      else {
+        const { version, last } = moment().dataset;
+        const address = new URL(at(Number(near) > Number(version) ? last : version), location.href);
+        address.searchParams.set("near", near);
+        go(address.pathname + address.search);
+      }
+      $("hits")?.replaceChildren();
     } else if ("travel" in link.dataset) {
       event.preventDefault();
+      unfollow();
       go(link.getAttribute("href"));
     }
   });
+  /* Follow: the newest moment, as it comes. */
+  let stream = null;
+  const unfollow = () => {
+    stream?.close();
+    stream = null;
+    $("follow")?.setAttribute("aria-pressed", "false");
+  };
+  const newest = (last) => {
+    if (last <= Number(moment().dataset.last) && moment().dataset.version === moment().dataset.last) return;
+    go(location.pathname, false);
+    history.replaceState(history.state, "", location.pathname);
+    htmx.trigger("#chart", "recorded");
+  };
+  const follow = () => {
+    if (stream) { unfollow(); return; }
+    stream = new EventSource($("follow").dataset.follow);
+    stream.addEventListener("recorded", (event) => newest(Number(event.data)));
+    stream.addEventListener("error", () => toast("The server is away; this page goes on when it is back."));
+    $("follow").setAttribute("aria-pressed", "true");
+  };
+  $("follow")?.addEventListener("click", follow);
+  slider?.addEventListener("input", unfollow);
+  addEventListener("pagehide", unfollow);
+
+  /* Questions: each change is asked first. */
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-ask]");
+    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault();
+      htmx.ajax("GET", link.getAttribute("href"), { source: "#ask", target: "#ask", swap: "innerHTML" }).then(() => $("ask").showModal());
+    } else if (event.target.closest?.("#ask .no")) {
+      event.preventDefault();
+      $("ask").close();
+    }
+  });
+
+  /* Two moments. */
+  $("compare")?.addEventListener("click", () => {
+    const address = new URL(location.pathname.replace("/sessions/", "/compare/"), location.href);
+    address.searchParams.set("to", moment().dataset.version);
+    location.assign(address);
+  });
+  document.querySelector(".moments")?.addEventListener("input", (event) => { $(`${event.target.name}-name`).value = event.target.value; });
+
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("#keys")) help.showModal();
     if (!event.target.closest?.("#hits, .search")) $("hits")?.replaceChildren();
@@ -94,9 +145,11 @@
     const here = Number(moment().dataset.version);
     const marks = [...document.querySelectorAll("[data-compaction]")].map((part) => Number(part.dataset.compaction));
     const found = by > 0 ? marks.find((version) => version > here) : marks.findLast((version) => version < here);
+    unfollow();
     if (found) go(at(found)); else toast(by > 0 ? "No compaction after this moment." : "No compaction before this moment.");
   };
   const step = (by) => {
+    unfollow();
     const version = Math.max(1, Math.min(Number(moment().dataset.last), Number(moment().dataset.version) + by));
     go(at(version));
   };
