@@ -64,6 +64,10 @@ def handoff_command(
         told = Conversation.of(store, name, until, whole=whole)
         if cwd is not None or told.session.cwd is None:
             told = replace(told, session=replace(told.session, cwd=os.path.abspath(cwd or ".")))
+        elif "\0" in told.session.cwd:
+            raise click.ClickException(
+                "no file system takes the name of the session's folder. Choose a folder with --cwd."
+            )
         handoff = exporter.hand_off(told)
         content = list(handoff.content)
         if prints:

@@ -12,7 +12,7 @@ from; ``portable`` turns blocks into texts and media. What a format cannot hold 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from uuid import UUID, uuid5
@@ -26,6 +26,7 @@ from foldlog.projections.compaction.bound_thinking import is_bound
 from foldlog.projections.render.items import Item, Kind, Role
 from foldlog.projections.render.messages import Message
 from foldlog.projections.render.render import render_messages, request_of
+from foldlog.projections.render.repairs.characters import whole_characters
 from foldlog.projections.view.open import open_view
 from foldlog.projections.view.pieces import WHOLE
 from foldlog.projections.view.view import View
@@ -123,7 +124,7 @@ class Conversation:
 
     Attributes:
         store: The store that holds the session.
-        session: What the list of sessions says of it.
+        session: What the list of sessions says of it, in whole characters.
         view: The view that is exported.
         whole: All that happened on the view's lineage is exported, however its edits show it.
         content: Texts are wanted by a format that leaves them out otherwise (``--content``).
@@ -155,7 +156,11 @@ class Conversation:
         """
         view = open_view(store, session, until)
         counted = Losses() if losses is None else losses
-        return cls(store, store.session(session), view, whole, content, counted)
+        info = store.session(session)
+        texts = {
+            name: whole_characters(getattr(info, name)) for name in ("title", "cwd", "preview")
+        }
+        return cls(store, replace(info, **texts), view, whole, content, counted)
 
     @property
     def id(self) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from foldlog.eventstore import EventStore
 from tests.cli.conftest import Run
-from tests.cli.demo import DEMO, clock, record
+from tests.cli.demo import DEMO, HOSTILE, clock, record
 
 VARIABLES = (
     *("CODEX_HOME", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"),
@@ -151,3 +151,11 @@ def test_only_programs_that_go_on_can_be_named(run: Run, program: str) -> None:
     assert f"unknown program '{program}'; choose from claude-code, codex, opencode, pi." in (
         refused.stderr
     )
+
+
+@pytest.mark.parametrize("program", PLACES)
+def test_a_folder_that_no_file_system_takes_is_refused(run: Run, home: Path, program: str) -> None:
+    refused = run("handoff", HOSTILE, "--to", program)
+    assert refused.exit_code == 2
+    assert "Choose a folder with --cwd." in refused.stderr
+    assert run("handoff", HOSTILE, "--to", program, "--cwd", str(home)).exit_code == 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.otel.spans import Span, spans, trace_id
 from foldlog.eventstore.errors import FoldlogError
+from foldlog.projections.render.repairs.characters import whole_characters
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -86,7 +87,7 @@ def _readable(conversation: Conversation) -> list[ReadableSpan]:
     from opentelemetry.trace.status import Status, StatusCode
 
     trace = trace_id(conversation.id)
-    name = str(conversation.harness.get("harness") or "foldlog")
+    name = whole_characters(str(conversation.harness.get("harness") or "foldlog"))
     resource = Resource({"service.name": name})
     scope = InstrumentationScope("foldlog", version("foldlog"))
 
@@ -95,11 +96,11 @@ def _readable(conversation: Conversation) -> list[ReadableSpan]:
 
     def made(span: Span) -> ReadableSpan:
         return ReadableSpan(
-            span.name,
+            whole_characters(span.name),
             context=context(span.id),
             parent=None if span.parent is None else context(span.parent),
             resource=resource,
-            attributes=span.attributes,
+            attributes=whole_characters(span.attributes),
             kind=SpanKind.CLIENT if span.is_call else SpanKind.INTERNAL,
             status=Status(StatusCode.ERROR, span.error) if span.error else Status(),
             start_time=span.start * 1000,

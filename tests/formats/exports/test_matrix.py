@@ -13,6 +13,7 @@ import pytest
 from foldlog.cli.formats import IMPORTERS, import_path
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session
+from tests.cli import demo
 from tests.formats.exports.conftest import exported
 from tests.formats.exports.test_atif import harbor
 from tests.formats.exports.test_openai import TYPES, seen
@@ -131,3 +132,12 @@ def test_what_reads_it_takes_it(format: str, to: str) -> None:
         for whole in (False, True):
             content, _ = exported(store, session, to, whole=whole)
             READERS[to](content)
+
+
+@pytest.mark.parametrize("to", READERS)
+def test_hostile_text_does_no_harm(to: str) -> None:
+    with EventStore(":memory:") as store:
+        demo.record(store)
+        content, _ = exported(store, demo.HOSTILE, to)
+        READERS[to](content)
+        assert b"\\ud800" not in content
