@@ -31,6 +31,7 @@ BUILT_IN_IMPORTERS = {
     "gemini": "gemini",
     "openhands": "openhands",
     "atif": "atif.importing",
+    "pi": "pi",
 }
 """The module of each importer in this package. Detection asks them in this order."""
 

@@ -53,9 +53,11 @@ class ShownEvents:
         return [self.add(v) for v in self.log.summarize(content, versions, key, **more)]
 
     def edit(
-        self, shown: dict[str, Json], versions: Iterable[int], key: str, **more: Any
+        self, shown: dict[str, Json], versions: Sequence[int], key: str, **more: Any
     ) -> int | None:
         """Show events differently from here on, as ``SessionLog.edit`` does."""
+        if not versions:
+            return None
         self._move_before(key)
         edit = self.log.edit(shown, versions, key, **more)
         return None if edit is None else self.add(edit)

@@ -35,7 +35,7 @@ SAMPLES_OF = {
     "openai-agents": ("fixtures/foreign/openai_agents/*.db",),
     "opencode": ("fixtures/foreign/opencode/*", "formats/opencode/data/*[!l]"),
     "openhands": ("fixtures/foreign/openhands/*", "formats/openhands/data/[9v]*"),
-    "pi": ("fixtures/foreign/pi/*.jsonl",),
+    "pi": ("fixtures/foreign/pi/*.jsonl", "formats/pi/data/*.jsonl"),
     "qwen": ("fixtures/foreign/qwen/*.jsonl", "formats/qwen/data/[cr]*.jsonl"),
 }
 """Files and folders that programs wrote, by format, as patterns from the folder of the tests.
