@@ -66,7 +66,7 @@ def find(store: Store, name: str) -> str:
     Raises:
         SessionNotFound, AmbiguousName: No session has that name, or more than one has.
     """
-    return store.find_session(name, cwd=_current_folder())
+    return store.find_session(name, cwd=current_folder())
 
 
 def view_of(store: Store, session: str, name: str | None) -> View:
@@ -137,8 +137,9 @@ def _is_protected(place: str) -> bool:
     return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
-def _current_folder() -> str | None:
+def current_folder() -> str | None:
+    """Return the folder that a person is in; None where it was removed."""
     try:
         return os.getcwd()
     except OSError:
-        return None  # it was removed
+        return None

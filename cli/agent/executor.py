@@ -216,15 +216,14 @@ def mistakes(schema: Mapping[str, Any], arguments: Any) -> Iterable[str]:
 def folder_of(session: Session) -> str:
     """Return the folder that a session works in.
 
-    That is the one it began in, if this installation recorded it; what another program or machine
-    says about folders decides nothing here, and the current one is used.
+    That is the one it began in, if this installation recorded it, wherever a person continues it
+    from; what another program or machine says about folders decides nothing here, and the current
+    one is used.
     """
-    named = named_folder(session)
-    if named is None:
-        return "."
-    started = session.store.read(session.id, types=("session.started",))
-    own = (event for event in started if event.data.get("cwd") == named)
-    return named if any(map(installation().recorded, own)) else "."
+    known = session.store.exists(session.id)
+    started = session.store.read(session.id, types=("session.started",)) if known else ()
+    own = [event.data.get("cwd") for event in started if installation().recorded(event)]
+    return next((cwd for cwd in reversed(own) if isinstance(cwd, str)), ".")
 
 
 def named_folder(session: Session) -> str | None:

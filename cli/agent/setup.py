@@ -33,6 +33,7 @@ from foldlog.cli.agent.trust import (
     check_unchanged,
     digest_of,
     known_state,
+    moved,
 )
 from foldlog.eventstore import EventDraft, Store
 from foldlog.projections import Session
@@ -140,6 +141,8 @@ class Setup:
             origin = {"harness": "foldlog"}
             data = {"cwd": str(executor.cwd), "origin": origin}
             yield own.sealed(session.id, EventDraft("session.started", data))
+        elif (elsewhere := moved(session)) is not None:
+            yield elsewhere
         known = view and (view.system or {}).get("system")
         system = self.system or known or SYSTEM.format(cwd=sendable(str(executor.cwd)))
         if system != known:

@@ -17,7 +17,8 @@ from foldlog.cli.agent.models import SCRIPTED
 from foldlog.cli.agent.permissions import Permissions
 from foldlog.cli.agent.prompt_user import confirm
 from foldlog.cli.output import note
-from foldlog.eventstore import Store
+from foldlog.cli.stores import current_folder
+from foldlog.eventstore import EventDraft, Store
 from foldlog.projections import Session, open_view
 from foldlog.projections.compaction.errors import ForeignPolicy, PolicyError
 from foldlog.projections.compaction.policy import Policy, policy, presets, written
@@ -67,10 +68,26 @@ def ask_for_grants(permissions: Permissions, *, asks: bool) -> None:
 def tell_folder(session: Session, folder: Path) -> None:
     """Tell a person where the agent works, if that is not what they would expect."""
     named = named_folder(session)
-    if named is not None and folder_of(session) != named and not _is_same(Path(named), folder):
+    foreign = named is not None and folder_of(session) == "." and not _moved_here(session, named)
+    if foreign and not _is_same(Path(named or "."), folder):
         note(f"The session names the folder {named}, {ELSEWHERE}. The agent works in {folder}.")
     elif not _is_same(folder, Path()):
         note(f"The session works in {folder}, where it began.")
+
+
+def moved(session: Session) -> EventDraft | None:
+    """Return what records that a person continues a session in another folder, so that ``last``
+    finds it there; None where they are in the one it was used in last, or inside it."""
+    named, here = named_folder(session), current_folder()
+    if here is None or (named is not None and Path(here).is_relative_to(named)):
+        return None
+    return installation().sealed(session.id, EventDraft("session.moved", {"cwd": here}))
+
+
+def _moved_here(session: Session, folder: str) -> bool:
+    """Return whether this installation recorded that a session is used in a folder."""
+    moves = session.store.read(session.id, types=("session.moved",))
+    return installation().recorded_any(moves, {"cwd": folder})
 
 
 def known_state(store: Store, session: str) -> dict[str, Any]:

@@ -367,6 +367,35 @@ class TestResuming:
         assert str(here) in result.stderr
         assert (here / "ran.txt").exists()
 
+    def test_last_follows_the_folder_that_a_person_continues_in(
+        self, here: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FOLDLOG_DB", str(here / "s.db"))
+        model = script({"text": "One."}, {"text": "Two."}, {"text": "Three."})
+        script_file = str(here / model.removeprefix("scripted:"))
+        run("chat", "-p", "hi", "--model", model)
+        old = events()[0].session
+        other = tmp_path_factory.mktemp("other")
+        monkeypatch.chdir(other)
+        run("chat", "-p", "hi", "--model", f"scripted:{script_file}")
+        assert run("chat", old, "-p", "again").stdout == "Two.\n"
+        assert run("chat", old, "-p", "and again").stdout == "Three.\n"
+        monkeypatch.chdir(here)
+        run("chat", "-p", "hi", "--model", model)
+        monkeypatch.chdir(other)
+        found = json.loads(run("log", "last", "--type", "session.moved", "--json").stdout)
+        assert (found["session"], found["data"]) == (old, {"cwd": str(other)})
+
+    def test_a_folder_within_that_of_the_session_is_no_move(
+        self, here: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FOLDLOG_DB", str(here / "s.db"))
+        run("chat", "-p", "hi", "--model", script({"text": "One."}, {"text": "Two."}))
+        (here / "below").mkdir()
+        monkeypatch.chdir("below")
+        assert run("chat", "last", "-p", "again").stdout == "Two.\n"
+        assert run("log", "last", "--type", "session.moved", "--json").stdout == ""
+
     def test_the_second_is_told_who_has_it_and_can_fork(self) -> None:
         run("chat", "-p", "hi", "--model", script({"text": "One."}, {"text": "Two."}))
         name = events()[0].session
