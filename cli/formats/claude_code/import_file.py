@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.protocols import Source
     from foldlog.cli.formats.report import ImportReport
+    from foldlog.cli.formats.session_log import SessionLog
     from foldlog.eventstore.events import Json
 
 DIGITS = range(8, KEY_DIGITS + 1, 8)
@@ -103,17 +104,33 @@ class FileImport:
         self.is_agent = self.is_agent or self._is_agent(session)
         self._departure, tried, self._children = None, {session}, {}
         self.main = self._importer(session, is_agent=self.is_agent)
-        while (place := self._departs(self.main)) is not None:
-            record = self._own_records()[place]
-            self._departure = Departure(session, record, self._version_before(place))
+        while (record := self._departs(self.main)) is not None:
+            self._departure = Departure(session, record, self._version_before(record))
             digits = next(n for n in DIGITS if f"{name}-{record.digest[:n]}" not in tried)
             session = f"{name}-{record.digest[:digits]}"
             tried.add(session)
             self.main = self._importer(session, is_agent=self.is_agent)
 
-    def _departs(self, main: LineImporter) -> int | None:
-        """Return the place of the first record that is not what the session says."""
-        return main.log.departs(self._own_records(), self._taken_back(main.session))
+    def _departs(self, main: LineImporter) -> Record | None:
+        """Return the first record that is not what the session, or a sidechain of it, says."""
+        taken_back = self._taken_back(main.session)
+        for log, records in self._logs(main):
+            place = log.departs(records, taken_back)
+            if place is not None:
+                return records[place]
+        return None
+
+    def _logs(self, main: LineImporter) -> Iterator[tuple[SessionLog, list[Record]]]:
+        """Yield the session of the file and those of its sidechains, each with its records."""
+        yield main.log, self._own_records()
+        sidechains: dict[str, list[Record]] = {}
+        for record in () if self.is_agent else self.records:
+            if record.value is not None and record.value.get("isSidechain"):
+                sidechains.setdefault(self._child_name(record.value), []).append(record)
+        for name, records in sidechains.items():
+            known = self._children.get(name)
+            child = known or self._importer(self._child_session(name), is_agent=True)
+            yield child.log, records
 
     def _own_records(self) -> list[Record]:
         """Return the records that belong to the file's own session."""
@@ -127,10 +144,11 @@ class FileImport:
             return None
         return lambda type_: type_ == "message.assistant"
 
-    def _version_before(self, place: int) -> int | None:
-        """Return the version of the last record that the session and the file have in common."""
+    def _version_before(self, record: Record) -> int | None:
+        """Return the version of the last record that the session has before one of the file."""
         assert self.main is not None
-        return self.main.log.version_of(self._own_records()[place - 1].key) if place else None
+        before = [own.key for own in self._own_records() if own.line < record.line]
+        return self.main.log.version_of(before[-1]) if before else None
 
     def _finish(self, reading: Reading) -> ImportReport:
         """Bring all heads to where they belong, and record what waits."""
@@ -220,15 +238,20 @@ class FileImport:
     # -- sidechains --------------------------------------------------------------------------
 
     def _child(self, line: dict[str, Json]) -> LineImporter:
-        """Return the child session of a sidechain's line: by its agent, else by its root."""
+        """Return the child session of a sidechain's line."""
+        name = self._child_name(line)
+        if name not in self._children:
+            self._children[name] = self._importer(self._child_session(name), is_agent=True)
+        return self._children[name]
+
+    def _child_name(self, line: dict[str, Json]) -> str:
+        """Return what a sidechain is called: by its agent, else by its root."""
         uuid, parent, agent = str(line.get("uuid")), line.get("parentUuid"), line.get("agentId")
         name = f"agent-{agent}" if _is_id(agent) else self._chains.get(str(parent))
         if name is None:
             name = f"agent-{uuid[:8] if _is_id(uuid) else self._first[:8]}"
         self._chains[uuid] = name
-        if name not in self._children:
-            self._children[name] = self._importer(self._child_session(name), is_agent=True)
-        return self._children[name]
+        return name
 
     def _child_session(self, name: str) -> str:
         assert self.main is not None

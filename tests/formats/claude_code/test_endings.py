@@ -191,3 +191,36 @@ class TestCopiesOfCopies:
 
 def _parents(store: EventStore) -> dict[str, str | None]:
     return {info.session: info.parent for info in store.sessions()}
+
+
+def aside(uuid: str, parent: str | None, type_: str = "user") -> bytes:
+    """A line of a subagent within the file, as versions before 2.0.40 wrote them."""
+    return said(uuid, parent, type_, isSidechain=True)
+
+
+TASK = SHARED + aside("S1", None) + aside("S2", "S1", "assistant")
+
+
+@pytest.mark.parametrize("main", [b"", said("U2", "A1")], ids=["at the end", "before the end"])
+def test_files_that_differ_in_a_sidechain_only_are_two_sessions(
+    store: EventStore, paths: tuple[Path, Path], main: bytes
+) -> None:
+    contents = [TASK + aside(f"S3 {end}", "S2") + main for end in ("here", "there")]
+    reports = [read(store, path, content) for path, content in zip(paths, contents, strict=True)]
+    assert reports[0].session == NAME != reports[1].session
+    assert "differs from the session" in reports[1].notices[0].reason
+    for report, content in zip(reports, contents, strict=True):
+        assert exported(store, str(report.session)) == content
+    for path, report in zip(paths, reports, strict=True):
+        again = read(store, path)
+        assert (again.new, again.session) == (0, report.session)
+    assert len(store.sessions()) == 4
+
+
+def test_a_sidechain_that_goes_on_is_no_other_ending(
+    store: EventStore, paths: tuple[Path, Path]
+) -> None:
+    read(store, paths[0], TASK)
+    for path, more in ((paths[0], aside("S3", "S2")), (paths[1], b"")):
+        assert read(store, path, TASK + more).session == NAME
+    assert len(store.sessions()) == 2
