@@ -27,6 +27,7 @@ BUILT_IN_IMPORTERS = {
     "codex": "codex",
     "foldlog": "foldlog",
     "opencode": "opencode",
+    "openai-agents": "openai_agents",
     "qwen": "qwen",
     "gemini": "gemini",
     "openhands": "openhands",

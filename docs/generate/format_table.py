@@ -113,6 +113,14 @@ ROWS = (
         verified="the program, 0.24.4: 7 requests compared",
     ),
     Row(
+        "openai-agents",
+        "OpenAI Agents SDK: SQLite sessions",
+        branches="in: branches, removed items",
+        images="in",
+        usage="in: by turn",
+        verified="the SDK, 0.24.0: what it would send next, item by item",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.0 to 1.8)",
         branches="out: the view",

@@ -32,7 +32,7 @@ SAMPLES_OF = {
     "gemini-responses": ("fixtures/foreign/gemini/geminicli_*",),
     "goose": ("fixtures/foreign/goose/*",),
     "kimi": ("fixtures/foreign/kimi/*",),
-    "openai-agents": ("fixtures/foreign/openai_agents/*.db",),
+    "openai-agents": ("formats/openai_agents/data/*.db",),
     "opencode": ("fixtures/foreign/opencode/*", "formats/opencode/data/*[!l]"),
     "openhands": ("fixtures/foreign/openhands/*", "formats/openhands/data/[9v]*"),
     "pi": ("fixtures/foreign/pi/*.jsonl", "formats/pi/data/*.jsonl"),
