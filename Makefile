@@ -1,6 +1,6 @@
 # make demo    set all up, then run the main job on a real transcript
 # make test    set all up, then run every test
-# make clients install Claude Code and other programs (npm, PyPI) into build/clients, and run them live
+# make clients install Claude Code, Codex, OpenCode, pi and others into build/clients, and run them live
 # make lint    style, types, and documentation that agrees with the program
 # make docs    write the generated parts of the documentation anew
 # make bench   measure against raw sqlite3 and the peers; writes benchmarks/README.md
@@ -37,7 +37,7 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
 
-# What real programs send must be what foldlog shows. They need npm and about 1.5 GB; nothing of it goes
+# What real programs send must be what foldlog shows. They need npm and about 3 GB; nothing of it goes
 # into .venv, and no request leaves the machine.
 clients: $(READY)
 	$(BIN)/python -m tests.clients install

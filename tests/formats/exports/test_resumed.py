@@ -16,7 +16,8 @@ from foldlog.eventstore import EventStore
 from foldlog.projections import Session
 from tests.formats.exports.conftest import exported, is_golden
 from tests.formats.exports.resumes import PROGRAMS, holds, of_messages, recorded
-from tests.formats.exports.sessions import EVERYTHING
+from tests.formats.exports.sessions import EVERYTHING, clocked
+from tests.projections.build import call, thinking
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -67,3 +68,29 @@ def test_what_is_exported_is_imported_as_the_same_view(
         imported = Session(other, report.session).render(open="recover")
     back = [part for part in of_messages(imported) if part[0] not in program.lost]
     assert back == program.expected(store, EVERYTHING)
+
+
+@pytest.mark.parametrize("name", ["opencode", "pi"])
+@pytest.mark.parametrize(("model", "kept"), [("claude-opus-4-8", True), ("claude-opus-5-5", False)])
+def test_thinking_goes_along_unless_its_model_binds_it(name: str, model: str, kept: bool) -> None:
+    with clocked() as store:
+        session = Session(store, "s")
+        session.user("Look.")
+        session.assistant([thinking("I look first."), call("toolu_1")], model=model, id="m")
+        session.tool_result("toolu_1", "done")
+        content, lost = exported(store, "s", name)
+        assert (b"I look first." in content) == kept
+        assert lost.get("thinking") == (None if kept else 1)
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+def test_pi_does_not_begin_to_think_in_the_middle_of_a_turn(thinks: bool) -> None:
+    with clocked() as store:
+        session = Session(store, "s")
+        session.user("Look.")
+        said = [thinking("I look first.")] if thinks else []
+        session.assistant([*said, call("toolu_1")], model="claude-sonnet-4-5", id="m")
+        session.tool_result("toolu_1", "done")
+        content, _ = exported(store, "s", "pi")
+        levels = [line for line in content.splitlines() if b"thinking_level_change" in line]
+        assert [json.loads(line)["thinkingLevel"] for line in levels] == ([] if thinks else ["off"])
