@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 from contextlib import suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -105,7 +106,7 @@ def proxy_command(
         if session is not None:
             with suppress(SessionNotFound):  # otherwise it begins here
                 session = store.find_session(session)
-        known = {} if window is None else {"window": window}
+        known: dict[str, Any] = {} if window is None else {"window": window}
         recorder = Recorder(store, session=session, title=title, policy=policy, tell=note, **known)
 
         def ready(address: str) -> None:

@@ -33,6 +33,7 @@ BUILT_IN_IMPORTERS = {
     "openhands": "openhands",
     "atif": "atif.importing",
     "pi": "pi",
+    "messages": "messages",
 }
 """The module of each importer in this package. Detection asks them in this order."""
 

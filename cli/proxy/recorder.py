@@ -64,6 +64,8 @@ class Recorder:
         title: The title of sessions that begin here.
         policy: Manage views by this policy; None to observe only.
         tell: Called with a line that a person should read.
+        name: Makes the id of a session that nothing names.
+        forks: A session of a harness that begins with the past of another one is a fork of it.
         more: What else a ``Recording`` is to know.
     """
 
@@ -75,9 +77,13 @@ class Recorder:
         title: str | None = None,
         policy: str | None = None,
         tell: Callable[[str], None],
+        name: Callable[[], str] = new_session,
+        forks: bool = True,
         **more: Any,
     ) -> None:
         self.tell = tell
+        self._name = name
+        self._forks = forks
         self.conversations = Conversations()
         self._store = store
         self._session = session
@@ -157,7 +163,7 @@ class Recorder:
     def _destination(self, who: Sender, transcript: Transcript, *, again: bool) -> Destination:
         """Return where a request belongs that names no session."""
         known = self.conversations.find(transcript, again=again) or self._recalled(transcript)
-        return Destination(known or new_session(), {**who.origin, "opening": transcript.opening})
+        return Destination(known or self._name(), {**who.origin, "opening": transcript.opening})
 
     def _transcript(self, body: Body) -> Transcript:
         """Read the messages of a request, and what they go on from if the API holds that."""
@@ -201,7 +207,7 @@ class Recorder:
             return known
         session = Session(self._store, destination.session)
         if session.version == 0:
-            parent = self._forked(destination, body)
+            parent = self._forked(destination, body) if self._forks else None
             if parent is not None:
                 title = self._title or first_words(body)
                 session = Session(self._store, parent).fork(title=title, new=session.id)

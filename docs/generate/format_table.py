@@ -83,6 +83,16 @@ ROWS = (
         " out: 0.171.0 resumes it",
     ),
     Row(
+        "messages",
+        "logs of requests to the Messages API",
+        branches="in",
+        compactions="in",
+        subagents="in: sessions of their own",
+        images="in",
+        usage="in",
+        verified="52 requests of Claude Code: 46 the view, 4 for summaries, 2 with a difference",
+    ),
+    Row(
         "openhands",
         "OpenHands: SDK 1.x, trajectories of 0.x",
         branches="in",

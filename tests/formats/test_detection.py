@@ -33,6 +33,7 @@ SAMPLES_OF = {
     "goose": ("fixtures/foreign/goose/*",),
     "kimi": ("fixtures/foreign/kimi/*",),
     "openai-agents": ("formats/openai_agents/data/*.db",),
+    "messages": ("formats/messages/data/*.jsonl",),
     "opencode": ("fixtures/foreign/opencode/*", "formats/opencode/data/*[!l]"),
     "openhands": ("fixtures/foreign/openhands/*", "formats/openhands/data/[9v]*"),
     "pi": ("fixtures/foreign/pi/*.jsonl", "formats/pi/data/*.jsonl"),
