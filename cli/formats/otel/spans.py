@@ -140,7 +140,7 @@ class _Run:
                 if kind(block) == CALL:
                     tool = self._tool(reply, block)
                     yield tool
-                    child = children.get(str(call_id(block)))
+                    child = children.pop(str(call_id(block)), None)
                     if child is not None:
                         yield from _Run(self._store, child, tool.id, self._with_content).spans()
         yield from map(self._failure, self._failed)
@@ -235,7 +235,8 @@ class _Run:
 
     def _tool(self, reply: _Reply, block: Json) -> Span:
         id, name = str(call_id(block)), str(block.get("name"))
-        called = next(e for e in reply.parts if any(b is block for b in _content(e)))
+        places = ((e, n) for e in reply.parts for n, b in enumerate(_content(e)) if b is block)
+        called, place = next(places)
         start = moment(called)
         answer = self._results.get(id)
         end = max(start, moment(answer[0])) if answer else start
@@ -254,7 +255,7 @@ class _Run:
             if answer:
                 attributes["gen_ai.tool.call.result"] = text_of(answer[1].get("content"))
         error = "the tool failed" if failed else None
-        span = _span_id(self._session, f"tool/{id}")
+        span = _span_id(self._session, f"tool/{called.version}/{place}")
         made = _there(attributes)
         return Span(span, f"execute_tool {name}", start, end, made, self._id, error=error)
 

@@ -202,6 +202,17 @@ def test_a_failed_tool_and_a_failed_request_are_errors(store: EventStore) -> Non
     assert [span["error.type"] for span in failed] == ["tool_error", "overloaded_error"]
 
 
+def test_an_id_that_two_branches_use_is_two_spans(store: EventStore) -> None:
+    session = Session(store, "branches")
+    session.user("Look.")
+    for reply in ("msg_1", "msg_2"):
+        session.assistant([call("toolu_1", "ls")], model=MODEL, id=reply)
+        session.tool_result("toolu_1", "a.txt")
+        session.rewind(1)
+    ids = [span["spanId"] for span in spans(store, "branches")]
+    assert len(set(ids)) == len(ids) == 5
+
+
 def test_a_fork_tells_what_it_did_itself(store: EventStore) -> None:
     session = Session(store, FORK)
     session.assistant([{"type": "text", "text": "Here."}], model=MODEL, id="msg_f", usage=USAGE)
