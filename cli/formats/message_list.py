@@ -80,8 +80,7 @@ class MessageList:
         self._log = log
         self._began = log.version
         self._before = log.shown()
-        self._is_cut = False
-        self._from_head = from_head
+        self._seen: set[int] = set()
         self._shown = [*self._before] if from_head else []
         self._held = set(self._shown)
         self._covered: dict[str, list[int]] = {}
@@ -103,6 +102,7 @@ class MessageList:
         before, rest, gone = self._shown, pieces[count:], self._shown[end:]
         self._shown = before[:end]
         self._held = set(self._shown)
+        self._seen |= self._held
         kept = {self._version_of(piece) for piece in rest}
         lost = [version for version in gone if version not in kept]
         for piece in rest:
@@ -111,9 +111,7 @@ class MessageList:
                 self._append([*covered, *self._summarize(piece, covered, before)])
             else:
                 self._hold(piece)
-        left = set(gone) - self._held
-        self._is_cut = self._from_head and bool(left)
-        return len(left)
+        return len(set(gone) - self._held)
 
     def finish(self, *, is_copy: bool = False) -> list[LineNote]:
         """Bring the head to what the list holds, if that is not what it was.
@@ -130,7 +128,7 @@ class MessageList:
         if is_copy and not self._held.issuperset(self._before):
             self._log.show(self._before)
             return [LineNote(0, COPY)]
-        if self._log.version > self._began or self._is_cut:
+        if self._log.version > self._began or not self._seen.issuperset(self._before):
             self._log.show(self._shown)
         return []
 
@@ -144,6 +142,7 @@ class MessageList:
         new = [version for version in versions if version not in self._held]
         self._shown += new
         self._held.update(new)
+        self._seen.update(new)
 
     def _agreement(self, pieces: Sequence[Piece]) -> tuple[int, int]:
         """Return how many pieces are at the beginning of the list, and where there they end."""

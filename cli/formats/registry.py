@@ -31,6 +31,7 @@ BUILT_IN_IMPORTERS = {
     "qwen": "qwen",
     "gemini": "gemini",
     "openhands": "openhands",
+    "copilot": "copilot",
     "atif": "atif.importing",
     "pi": "pi",
     "messages": "messages",

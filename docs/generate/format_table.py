@@ -131,6 +131,15 @@ ROWS = (
         verified="the SDK, 0.24.0: what it would send next, item by item",
     ),
     Row(
+        "copilot",
+        "GitHub Copilot CLI",
+        branches="in: rewinds",
+        compactions="in",
+        subagents="in",
+        usage="in",
+        verified="the program, 1.0.102: 4 resumes compared",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.0 to 1.8)",
         branches="out: the view",

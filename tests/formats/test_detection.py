@@ -21,7 +21,7 @@ SAMPLES_OF = {
     "atif": ("fixtures/foreign/atif/*.json", "formats/atif/data/*.json"),
     "claude-code": ("fixtures/claude/*", "fixtures/claude_probes/[!E]*.jsonl"),
     "codex": ("fixtures/foreign/codex/*.jsonl", "formats/codex/data/*/sessions"),
-    "copilot": ("fixtures/foreign/copilot/*.jsonl",),
+    "copilot": ("fixtures/foreign/copilot/*.jsonl", "formats/copilot/data/c*.jsonl"),
     "dsh": ("fixtures/foreign/dsh/*.jsonl",),
     "foldlog": ("fixtures/stores/*.jsonl",),
     "gemini": (

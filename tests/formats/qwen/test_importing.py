@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from foldlog.cli.formats import IMPORTERS, import_path, openai_blocks
+from foldlog.cli.formats import IMPORTERS, import_path
 from foldlog.cli.formats.testing import ImporterTests, Sample
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session, render
 from foldlog.projections.explain.statistics import statistics
-from foldlog.projections.wire.blocks import blocks
 from tests.formats.claude_code.cases import CORPUS, FIXTURES
-from tests.formats.sent import messages_of
+from tests.formats.sent import from_chat, messages_of, plain
 
 DATA = Path(__file__).parent / "data"
 RESUMED = FIXTURES / "foreign" / "qwen" / "gen_qwen_0.24.4_resumed.jsonl"
@@ -60,7 +59,7 @@ def requests(name: str) -> list[Any]:
 def test_a_resume_sends_the_view(sent: dict[str, Any]) -> None:
     messages = in_blocks(sent["messages"])
     assert messages.pop() == said("user", "THE NEXT PROMPT")
-    assert messages_of(DATA / f"{sent['file']}.jsonl", "qwen") == messages
+    assert plain(messages_of(DATA / f"{sent['file']}.jsonl", "qwen")) == messages
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -72,14 +71,14 @@ def test_the_view_before_a_reply_is_the_request_that_it_answers(
     replies = list(store.read(report.session, types=["message.assistant"]))
     view = Session(store, report.session).view(replies[number].version - 1)
     sent = requests("sent_while_resumed.jsonl")[number]["messages"][1:]
-    assert render(view)["messages"] == in_blocks(sent)
+    assert plain(render(view)["messages"]) == in_blocks(sent)
 
 
 def test_the_last_request_is_of_the_program_itself(store: EventStore) -> None:
     *_, side = requests("sent_while_resumed.jsonl")
     messages = in_blocks(side["messages"][1:])
     assert messages.pop()["role"] == "user"
-    assert messages_of(RESUMED, "qwen") == messages
+    assert plain(messages_of(RESUMED, "qwen")) == messages
 
 
 def said(role: str, *texts: str) -> dict[str, Any]:
@@ -87,27 +86,15 @@ def said(role: str, *texts: str) -> dict[str, Any]:
 
 
 def in_blocks(messages: list[Any]) -> list[Any]:
-    """Return the messages of a request in blocks, without reminders and thoughts."""
-    found: list[Any] = []
-    for message in messages:
-        mapped = openai_blocks.from_message(message)
-        assert mapped is not None
-        role = "assistant" if mapped.type == "message.assistant" else "user"
-        content = [block for block in blocks(mapped.data["content"]) if is_of_the_log(block)]
-        if mapped.type == "tool.result":
-            answered = mapped.data["tool_use_id"]
-            content = [{"type": "tool_result", "tool_use_id": answered, "content": content}]
-            if "[elided" in str(content):  # the one that failed, which Chat has no mark for
-                content[0]["is_error"] = True
-        if found and found[-1]["role"] == role:
-            found[-1]["content"] += content
-        else:
-            found.append({"role": role, "content": content})
-    return found
+    """Return the messages of a request in blocks, without reminders."""
+    return [
+        {**message, "content": [block for block in message["content"] if not is_reminder(block)]}
+        for message in from_chat(messages)
+    ]
 
 
-def is_of_the_log(block: Any) -> bool:
-    return block["type"] != "thinking" and not str(block.get("text")).startswith(REMINDER)
+def is_reminder(block: Any) -> bool:
+    return str(block.get("text")).startswith(REMINDER)
 
 
 # -- the tree ------------------------------------------------------------------------------------
