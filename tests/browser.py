@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -17,15 +18,28 @@ ARGUMENTS = (
 )
 
 
+def program() -> str | None:
+    """Return the browser of this machine; None if there is none."""
+    named = os.environ.get("FOLDLOG_BROWSER")
+    return named or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@contextmanager
+def launched() -> Iterator[Any]:
+    """Start the browser with a profile of its own, for as long as the block runs."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program(), args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium with a profile of its own; tests are skipped where there is none."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    named = os.environ.get("FOLDLOG_BROWSER")
-    program = named or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if program is None:
+    """The browser; tests are skipped where there is none."""
+    pytest.importorskip("playwright.sync_api")
+    if program() is None:
         pytest.skip(f"there is no browser: install {BROWSERS[0]}, or name one in FOLDLOG_BROWSER")
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
-        yield launched
-        launched.close()
+    with launched() as started:
+        yield started

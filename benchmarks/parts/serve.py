@@ -35,12 +35,12 @@ def pages(folder: Path, count: int) -> Facts:
     from foldlog.cli.serve.running import Server, listen
 
     path, keys, taken = folder / "foldlog.db", Keys(), Event()
-    with open_store(path, create=False) as store:
-        store.sessions()
     readers = Readers(
         lambda: open_store(path, create=False, read_only=True),
         lambda: open_store(path, create=False),
     )
+    with readers.reading():
+        pass  # as the command does it
     viewer = Viewer(readers, keys, str(path), lambda: False)
     listening = listen(0)
     port = listening.getsockname()[1]

@@ -58,11 +58,12 @@ def serve_command(where: str | None, port: int | None, write: bool, json: bool) 
 
     place, keys = place_of(where), Keys()
 
-    reading(place).close()  # a store that cannot be opened is reported before anything is served
     readers = Readers(
         lambda: open_store(place, create=False, read_only=not write), lambda: reading(place)
     )
     with closing(readers), closing(_listening(port)) as listening:
+        with readers.reading():
+            pass  # a store that cannot be opened is reported before anything is served
         running = Running(place, listening.getsockname()[1], os.getpid(), keys.token)
         url = running.url("/")
 

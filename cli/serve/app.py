@@ -14,12 +14,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from foldlog.cli.serve import actions, comparing, figures, pages, searching
+from foldlog.cli.serve.addresses import address
 from foldlog.cli.serve.desk import Desk, problem
 from foldlog.cli.serve.following import following
 from foldlog.cli.serve.keys import Keys
 from foldlog.cli.serve.readers import Readers
 from foldlog.cli.serve.security import Gate
-from foldlog.eventstore import FoldlogError, SessionNotFound, VersionNotFound
+from foldlog.eventstore import FoldlogError, InvalidView, SessionNotFound, VersionNotFound
 
 Page = Callable[[Request, Desk], Response]
 
@@ -85,6 +86,10 @@ def _endpoint(page: Page, viewer: Viewer) -> Callable[[Request], Response]:
                 return page(request, desk)
             except (SessionNotFound, VersionNotFound) as error:
                 return problem(request, str(error), HTTPStatus.NOT_FOUND)
+            except InvalidView as error:
+                last = (error.version or 1) - 1
+                sound = address("sessions", request.path_params.get("session", ""), at=last)
+                return problem(request, str(error), HTTPStatus.CONFLICT, sound)
             except FoldlogError as error:
                 return problem(request, str(error), HTTPStatus.CONFLICT)
 

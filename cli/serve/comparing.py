@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from starlette.requests import Request
@@ -46,7 +46,9 @@ def compare(request: Request, desk: Desk) -> Response:
     if before.view.version > after.view.version:
         before, after = after, before
     changes = diff(before.view, after.view)
-    differences = [_difference(before, after, change) for change in islice(changes, MOST)]
+    differences = _shown_once(
+        [_difference(before, after, change) for change in islice(changes, MOST)]
+    )
     template = "differences.html" if is_fragment(request, "differences") else "compare.html"
     return rendered(
         template,
@@ -65,6 +67,24 @@ def _earlier(desk: Desk, moment: Moment) -> str:
     """Return the moment that another one is compared with if none is named: the request before."""
     found = desk.reader.history(moment.view.session).before(moment.view.version)
     return str(found.version if found else 1)
+
+
+def _shown_once(differences: list[Difference]) -> list[Difference]:
+    """Show what stands in for several ranges with the first of them."""
+    shown: set[tuple[str, object]] = set()
+
+    def once(side: str, cell: Cell | None) -> Cell | None:
+        if cell is None or cell.stand_in is None:
+            return cell
+        if (side, cell.stand_in) in shown:
+            return replace(cell, content=None, tokens=0, is_repeated=True)
+        shown.add((side, cell.stand_in))
+        return cell
+
+    return [
+        replace(one, before=once("before", one.before), after=once("after", one.after))
+        for one in differences
+    ]
 
 
 def _difference(before: Moment, after: Moment, change: Change) -> Difference:

@@ -49,7 +49,13 @@ def number(text: str | None) -> int | None:
     return int(text) if text and is_number else None
 
 
-def problem(request: Request, message: str, status: HTTPStatus) -> Response:
-    """Return the page, or the part of one, that says why something cannot be shown."""
+def problem(
+    request: Request, message: str, status: HTTPStatus, instead: str | None = None
+) -> Response:
+    """Return the page, or the part of one, that says why something cannot be shown.
+
+    Args:
+        instead: The address of what can be shown.
+    """
     template = "problem_part.html" if "HX-Request" in request.headers else "problem_page.html"
-    return rendered(template, status, message=message)
+    return rendered(template, status, message=message, instead=instead)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple
 
-from foldlog.eventstore import Event, Store
+from foldlog.eventstore import Event, InvalidView, Store
 from foldlog.eventstore.listing import compacts
 from foldlog.projections.explain.replies import PAID, Replies, Reply
 from foldlog.projections.view.lineage import Lineage, is_version
@@ -136,7 +136,7 @@ class _Growing:
             self._compactions.append(event.version)
 
     def _history(self, store: Store, session: str) -> History:
-        seen = self._sent or self._shown_to(open_view(store, session).layout.lineage)
+        seen = self._sent or self._shown_to(_lineage(store, session, self.last))
         requests = (Request(number, version) for number, version in enumerate(seen, start=1))
         return History(
             self.last,
@@ -154,3 +154,11 @@ class _Growing:
         for _, version, name in ordered:
             first.setdefault(name, version)
         return [version - 1 for version in first.values()]
+
+
+def _lineage(store: Store, session: str, last: int) -> Lineage:
+    """Return the lineage of a session; where it has no view now, all of its versions."""
+    try:
+        return open_view(store, session).layout.lineage
+    except InvalidView:
+        return Lineage(((1, last),))

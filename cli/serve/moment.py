@@ -133,6 +133,11 @@ class Row:
     cells: list[Cell] = field(default_factory=list)
 
     @property
+    def section(self) -> Section:
+        """The speaker who was the last to say something."""
+        return self.stretches[-1].section
+
+    @property
     def versions(self) -> list[int]:
         """The versions of its events."""
         return [v for stretch in self.stretches for part in stretch.parts for v in part.versions]
@@ -214,7 +219,9 @@ class Moment:
         for section in sections:
             for number, part in enumerate(section.parts):
                 places = self._places(section, part)
-                if not rows or not self._goes_on(rows[-1], section, places):
+                if rows and rows[-1].section is section:
+                    rows[-1].places = tuple(sorted({*rows[-1].places, *places}))
+                elif not rows or not self._goes_on(rows[-1], places):
                     rows.append(Row(places))
                 _add(rows[-1], section, Shown(*part, *next(cut)), is_first=number == 0)
         for row in rows:
@@ -225,7 +232,7 @@ class Moment:
         """Return the rows of all steps; a row that goes on in the next step is one."""
         rows: list[Row] = []
         for row in (row for step in steps for row in step):
-            if rows and self._goes_on(rows[-1], row.stretches[0].section, row.places):
+            if rows and self._goes_on(rows[-1], row.places):
                 rows[-1].stretches += row.stretches
                 pairs = zip(rows[-1].cells, row.cells, strict=True)
                 rows[-1].cells = [one.joined(other) for one, other in pairs]
@@ -264,12 +271,12 @@ class Moment:
         pieces = map(self.view.piece, part.versions)
         return tuple(sorted({piece.first if piece else 0 for piece in pieces}))
 
-    def _goes_on(self, row: Row, section: Section, places: Places) -> bool:
-        """Return whether a row goes on: with the same speaker, or with the same nothing instead."""
+    def _goes_on(self, row: Row, places: Places) -> bool:
+        """Return whether a row goes on with another speaker: nothing of either is seen."""
         if row.places != places or not places:
             return False
         pieces = (self.view.piece(place) if place else None for place in places)
-        return row.stretches[-1].section is section or all(not p or p.hides for p in pieces)
+        return all(not piece or piece.hides for piece in pieces)
 
     def _cells(self, row: Row) -> Iterator[Cell]:
         versions = sorted(set(row.versions))

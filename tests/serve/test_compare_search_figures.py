@@ -66,14 +66,14 @@ class TestSearch:
         page.fill("#search", '"find out"')
         expect(hits).to_have_count(1)
         hits.click()
-        page.wait_for_selector(".row.marked #v4")
+        page.wait_for_selector(".turn.marked:is(#v4, :has(#v4))")
         expect(hits).to_have_count(0)
 
     def test_a_hit_after_the_moment_travels_on(self, site: Site, visit: Open) -> None:
         page = visit(site, f"/sessions/{SHOWCASE}?at=5", viewport=WIDE).page
         page.fill("#search", "exact")
         page.locator("#hits .hit").click()
-        page.wait_for_selector("#moment[data-version='21'] .row.marked #v21")
+        page.wait_for_selector("#moment[data-version='21'] .turn.marked:is(#v21, :has(#v21))")
 
     def test_everything_is_searched(self, site: Site) -> None:
         page = site.page("/search?q=tax")

@@ -176,11 +176,11 @@ class TestTravel:
 
     def test_links_within_lead_to_their_place(self, site: Site, visit: Open) -> None:
         page = visit(site, f"/sessions/{SHOWCASE}?at=21&near=4", viewport=WIDE).page
-        assert page.locator(".row.marked #v4").is_visible()
+        assert page.locator(".turn.marked:is(#v4, :has(#v4))").is_visible()
         page.locator(".row:has(#v4) .seen .badge").click()
-        page.wait_for_selector(".row.marked #v12")
+        page.wait_for_selector(".turn.marked:is(#v12, :has(#v12))")
         page.locator(".strip a").first.dispatch_event("click")
-        page.wait_for_selector(".row.marked #v2")
+        page.wait_for_selector(".turn.marked:is(#v2, :has(#v2))")
 
     def test_it_works_without_a_script(self, site: Site, visit: Open) -> None:
         page = visit(site, f"/sessions/{SHOWCASE}", java_script_enabled=False).page
@@ -294,7 +294,7 @@ class TestLong:
 
     def test_a_summary_is_beside_what_it_stands_for(self, long: Site, visit: Open) -> None:
         page = visit(long, "/sessions/large?near=100", viewport=WIDE).page
-        row = page.locator(".row.marked")
+        row = page.locator(".row:has(.turn.marked)")
         assert "replaced by summary" in row.locator(".seen").inner_text()
         assert "Many steps were made." in page.locator(".seen").last.inner_text()
 

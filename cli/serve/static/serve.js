@@ -17,13 +17,13 @@
   const at = (version) => { const address = new URL(location.pathname, location.href); address.searchParams.set("at", version); return address.pathname + address.search; };
 
   const mark = (version) => {
-    document.querySelector(".row.marked")?.classList.remove("marked");
+    document.querySelector(".turn.marked")?.classList.remove("marked");
     const parts = [...document.querySelectorAll("#moment [id^='v']")];
     const number = (part) => parseInt(part.id.slice(1), 10);
     const before = parts.filter((part) => number(part) <= version).sort((a, b) => number(b) - number(a));
     const best = before[0] ?? parts[0];
     if (!best) return;
-    best.closest(".row")?.classList.add("marked");
+    best.closest(".turn")?.classList.add("marked");
     best.scrollIntoView({ block: "start" });
     main.scrollTop -= 48;
   };
