@@ -26,6 +26,11 @@ class Losses:
         if count:
             self.counts[kind, reason] = self.counts.get((kind, reason), 0) + count
 
+    def take(self, other: Losses) -> None:
+        """Add what another one counted."""
+        for (kind, reason), number in other.counts.items():
+            self.add(kind, reason, number)
+
     def lines(self) -> Iterator[str]:
         """Yield one line for each kind, for people."""
         for (kind, reason), count in self.counts.items():

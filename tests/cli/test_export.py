@@ -169,6 +169,13 @@ class TestLosses:
             done.stderr.splitlines()
         )
 
+    def test_a_transcript_says_what_it_has_no_line_for(self, run: Run) -> None:
+        done = run("export", DEMO, "--to", "claude-code")
+        assert done.stderr.splitlines() == [
+            "Not carried: system prompt: a transcript has no line for it.",
+            "Not carried: set of tools: a transcript has no line for it.",
+        ]
+
     def test_a_view_that_is_carried_whole_says_nothing(self, run: Run) -> None:
         done = run("export", DEMO, "--to", "openai", "--at", "5")
         assert (done.exit_code, done.stderr) == (0, "")

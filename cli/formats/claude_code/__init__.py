@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldlog.cli.formats.claude_code.exporting import export_lines, export_whole
+from foldlog.cli.formats.claude_code.exporting import export_lines, export_whole, not_carried
 from foldlog.cli.formats.claude_code.handoff import hand_off
 from foldlog.cli.formats.claude_code.sources import default_locations, find, is_record, records
 
@@ -36,6 +36,7 @@ __all__ = [
     "hand_off",
     "import_source",
     "is_record",
+    "not_carried",
 ]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from foldlog.cli.formats.claude_code import lines
 from foldlog.cli.formats.claude_code.shown import ShownLines
 from foldlog.cli.formats.claude_code.writing import Writer
+from foldlog.cli.formats.losses import Losses
 from foldlog.eventstore.codec import dumps
 
 if TYPE_CHECKING:
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
     from foldlog.eventstore import Store
     from foldlog.eventstore.events import Event
+
+
+UNWRITTEN = {
+    "system.set": "system prompt",
+    "tools.set": "set of tools",
+    "message.system": "system message",
+}
+"""The types of live events that become no line, though the model sees them."""
 
 
 class Exported(NamedTuple):
@@ -79,6 +88,21 @@ def _export(store: Store, session: str, until: int | None, shown: ShownLines) ->
             pending = line.content
     if pending is not None:
         yield pending + b"\n"
+
+
+def not_carried(store: Store, session: str, until: int | None = None) -> Losses:
+    """Return what a transcript has no line for: settings and system messages recorded live.
+
+    Args:
+        store: The store that holds the session.
+        session: Its id.
+        until: Only what was recorded up to this version of the session.
+    """
+    losses = Losses()
+    for event in store.read(session, until=until, types=[*UNWRITTEN]):
+        if not is_line(event) and "of" not in event.meta:
+            losses.add(UNWRITTEN[event.type], "a transcript has no line for it")
+    return losses
 
 
 def is_line(event: Event) -> bool:
