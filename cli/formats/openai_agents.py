@@ -8,7 +8,7 @@ they are known by their columns. An advanced session has branches, which share r
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foldlog.cli.formats import foreign_database, openai_blocks
 from foldlog.cli.formats.report import LineNote
@@ -57,38 +57,49 @@ def _message_tables(tables: Tables) -> list[str]:
 def import_source(source: Source, run: ImportRun) -> Iterator[ImportReport]:
     """Import each session of a database."""
     with foreign_database.opened(source.path) as database:
-        for table in _message_tables(database.tables):
-            for session, created in _sessions(database, table).items():
-                yield _import(database, table, session, created, source, run)
+        for stored in _sessions(database):
+            yield _import(database, stored, source, run)
 
 
-def _sessions(database: ForeignDatabase, table: str) -> dict[str, Json]:
-    """Return the sessions of a table of messages, each with when it began, as far as known."""
-    found: dict[str, Json] = {}
-    for row in database.rows(table, order=["id"]):
-        if isinstance(row.values.get("session_id"), str):
-            found.setdefault(row.values["session_id"], row.values.get("created_at"))
-    for name, columns in sorted(database.tables.items()):
-        if columns >= _SESSIONS and not columns >= _MESSAGES:
-            for row in database.rows(name):
-                if row.values.get("session_id") in found:
-                    found[row.values["session_id"]] = row.values.get("created_at")
-    return found
+class Stored(NamedTuple):
+    """A session in a database.
+
+    Attributes:
+        table: The table of its messages.
+        id: Its id there.
+        name: What it is called: its id, and the table where another table has the same id.
+        created: When it began, as far as known.
+    """
+
+    table: str
+    id: str
+    name: str
+    created: Json
+
+
+def _sessions(database: ForeignDatabase) -> Iterator[Stored]:
+    taken: set[str] = set()
+    for table in _message_tables(database.tables):
+        found: dict[str, Json] = {}
+        for row in database.rows(table, order=["id"]):
+            if isinstance(row.values.get("session_id"), str):
+                found.setdefault(row.values["session_id"], row.values.get("created_at"))
+        for session, created in found.items():
+            yield Stored(
+                table, session, f"{session}-{table}" if session in taken else session, created
+            )
+        taken |= found.keys()
 
 
 def _import(
-    database: ForeignDatabase,
-    table: str,
-    session: str,
-    created: Json,
-    source: Source,
-    run: ImportRun,
+    database: ForeignDatabase, stored: Stored, source: Source, run: ImportRun
 ) -> ImportReport:
+    table, session = stored.table, stored.id
     rows = list(database.rows(table, order=["id"], session_id=session))
     first = digest_of([table, session, rows[0].plain if rows else None])
-    target = Rewritten(run, run.name_for(session, source.file, first), source)
+    target = Rewritten(run, run.name_for(stored.name, source.file, first), source)
     origin: dict[str, Json] = {"harness": "openai-agents", "file": source.file, "first": first}
-    target.begin(None, occurred=_time(created), origin=origin)
+    target.begin(None, occurred=_time(stored.created), origin=origin)
     doing = SessionImport(database, table, session, target)
     doing.write(rows)
     notices = [*target.finish(), *doing.notices()]
