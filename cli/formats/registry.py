@@ -28,6 +28,7 @@ BUILT_IN_IMPORTERS = {
     "foldlog": "foldlog",
     "opencode": "opencode",
     "openai-agents": "openai_agents",
+    "llm": "llm",
     "qwen": "qwen",
     "gemini": "gemini",
     "openhands": "openhands",

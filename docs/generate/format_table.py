@@ -140,6 +140,14 @@ ROWS = (
         verified="the program, 1.0.102: 4 resumes compared",
     ),
     Row(
+        "llm",
+        "llm, both generations of its log",
+        branches="in: forks, other turns",
+        images="in",
+        usage="in",
+        verified="llm 0.36 writing; 8 of 8 requests of 0.27.1, but for a file's content",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.0 to 1.8)",
         branches="out: the view",

@@ -24,6 +24,7 @@ SAMPLES_OF = {
     "copilot": ("fixtures/foreign/copilot/*.jsonl", "formats/copilot/data/c*.jsonl"),
     "dsh": ("fixtures/foreign/dsh/*.jsonl",),
     "foldlog": ("fixtures/stores/*.jsonl",),
+    "llm": ("formats/llm/data/*.db",),
     "gemini": (
         "fixtures/foreign/gemini/agtrace*",
         "fixtures/foreign/gemini/gen_*",
