@@ -36,6 +36,7 @@ BUILT_IN_IMPORTERS = {
     "atif": "atif.importing",
     "pi": "pi",
     "messages": "messages",
+    "aider": "aider",
 }
 """The module of each importer in this package. Detection asks them in this order."""
 

@@ -83,6 +83,12 @@ ROWS = (
         " out: 0.171.0 resumes it",
     ),
     Row(
+        "aider",
+        "aider's chat history",
+        usage="in: as printed",
+        verified="1,157 chats of public histories; it loses much",
+    ),
+    Row(
         "messages",
         "logs of requests to the Messages API",
         branches="in",

@@ -17,7 +17,7 @@ from tests.formats.claude_code.cases import CLAUDE, FIXTURES, PROBES, transcript
 TESTS = FIXTURES.parent
 
 SAMPLES_OF = {
-    "aider": ("fixtures/foreign/aider/*.md",),
+    "aider": ("fixtures/foreign/aider/*.md", "formats/aider/data/[mz]*.md"),
     "atif": ("fixtures/foreign/atif/*.json", "formats/atif/data/*.json"),
     "claude-code": ("fixtures/claude/*", "fixtures/claude_probes/[!E]*.jsonl"),
     "codex": ("fixtures/foreign/codex/*.jsonl", "formats/codex/data/*/sessions"),
