@@ -18,6 +18,7 @@ from foldlog.cli.formats.protocols import Handoff, HandoffExporter
 from foldlog.cli.options import SessionName, json_option
 from foldlog.cli.output import note, print_bytes, print_json, say
 from foldlog.cli.stores import export_version, find, reading
+from foldlog.projections.render.items import items
 
 
 @click.command()
@@ -61,13 +62,7 @@ def handoff_command(
     with reading(where) as store:
         name = find(store, session)
         until = export_version(store, name, at)
-        told = Conversation.of(store, name, until, whole=whole)
-        if cwd is not None or told.session.cwd is None:
-            told = replace(told, session=replace(told.session, cwd=os.path.abspath(cwd or ".")))
-        elif "\0" in told.session.cwd:
-            raise click.ClickException(
-                "no file system takes the name of the session's folder. Choose a folder with --cwd."
-            )
+        told = _in_folder(Conversation.of(store, name, until, whole=whole), cwd)
         handoff = exporter.hand_off(told)
         content = list(handoff.content)
         if prints:
@@ -78,6 +73,25 @@ def handoff_command(
         _answer(handoff, told, dry_run, json)
     for line in told.losses.lines() if not json else ():
         note(line)
+
+
+def _in_folder(told: Conversation, cwd: str | None) -> Conversation:
+    """Return a conversation with the folder to go on in.
+
+    Raises:
+        ClickException: There is nothing to go on with, or no such folder can be.
+    """
+    if not items(told.view):
+        raise click.ClickException(
+            f"session {told.id!r} shows nothing at version {told.view.version}: there is nothing to"
+            " go on with. Choose another version with --at."
+        )
+    folder = told.session.cwd if cwd is None else os.path.abspath(cwd)
+    if folder is not None and "\0" in folder:
+        raise click.ClickException(
+            "no file system takes the name of the session's folder. Choose a folder with --cwd."
+        )
+    return replace(told, session=replace(told.session, cwd=folder or os.path.abspath(".")))
 
 
 def _exporter(form: str) -> HandoffExporter:

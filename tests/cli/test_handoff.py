@@ -124,9 +124,8 @@ def test_a_dry_run_and_print_write_nothing(hand: Hand, run: Run, home: Path, pro
 
 def test_what_is_not_carried_is_said(hand: Hand, run: Run) -> None:
     answer = hand("codex")
-    assert {"kind": "system prompt", "reason": "Codex sends its own", "count": 1} in (
-        answer["not_carried"]
-    )
+    lost = {each["kind"]: each["count"] for each in answer["not_carried"]}
+    assert (lost["system prompt"], lost["open call"]) == (1, 1)
     said = run("handoff", DEMO, "--to", "codex")
     assert "Not carried: system prompt: Codex sends its own." in said.stderr.splitlines()
     assert said.stdout.splitlines()[1].startswith("Go on with: cd /home/dev/project && codex ")
@@ -159,3 +158,10 @@ def test_a_folder_that_no_file_system_takes_is_refused(run: Run, home: Path, pro
     assert refused.exit_code == 2
     assert "Choose a folder with --cwd." in refused.stderr
     assert run("handoff", HOSTILE, "--to", program, "--cwd", str(home)).exit_code == 0
+
+
+def test_a_session_that_shows_nothing_is_not_handed_over(run: Run, home: Path) -> None:
+    refused = run("handoff", DEMO, "--to", "codex", "--at", "3")
+    assert refused.exit_code == 2
+    assert "there is nothing to go on with. Choose another version with --at." in refused.stderr
+    assert not (home / ".codex").exists()
