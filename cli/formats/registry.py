@@ -34,6 +34,7 @@ BUILT_IN_IMPORTERS = {
     "openhands": "openhands",
     "copilot": "copilot",
     "atif": "atif.importing",
+    "kimi": "kimi",
     "pi": "pi",
     "messages": "messages",
     "aider": "aider",

@@ -185,6 +185,10 @@ class SessionLog:
         text = record.raw.decode("utf-8", "surrogateescape")
         return self.write("source.unreadable", {"text": text, "reason": record.reason}, record)
 
+    def is_note(self, version: int) -> bool:
+        """Return whether a line is no conversation, so that it counts wherever it is."""
+        return version in self._notes
+
     def shown(self) -> list[int]:
         """Return the versions of the conversation that the head shows, in their order."""
         return self._shown(set())

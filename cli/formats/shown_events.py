@@ -50,16 +50,18 @@ class ShownEvents:
     ) -> list[int]:
         """Write a summary, as ``SessionLog.summarize`` does, and show it for these versions."""
         self._move_before(key)
-        return [self.add(v) for v in self.log.summarize(content, versions, key, **more)]
+        covered = self._without_notes(versions)
+        return [self.add(v) for v in self.log.summarize(content, covered, key, **more)]
 
     def edit(
         self, shown: dict[str, Json], versions: Sequence[int], key: str, **more: Any
     ) -> int | None:
         """Show events differently from here on, as ``SessionLog.edit`` does."""
-        if not versions:
+        wanted = self._without_notes(versions)
+        if not wanted:
             return None
         self._move_before(key)
-        edit = self.log.edit(shown, versions, key, **more)
+        edit = self.log.edit(shown, wanted, key, **more)
         return None if edit is None else self.add(edit)
 
     def add(self, version: int) -> int:
@@ -77,15 +79,21 @@ class ShownEvents:
 
     def finish(self) -> None:
         """Bring the head to what is shown, if something new was written."""
-        if self._wrote and not self._follows:
-            self.log.show(self.versions)
-            self._follows = True
+        if self._wrote:
+            self._move()
 
     def _move_before(self, key: str | Record) -> None:
         """Bring the head to what is shown before something new is written."""
         if (key if isinstance(key, str) else key.key) in self.log:
             return
         self._wrote = True
+        self._move()
+
+    def _move(self) -> None:
         if not self._follows:
-            self.log.show(self.versions)
+            self.log.show(self._without_notes(self.versions))
             self._follows = True
+
+    def _without_notes(self, versions: Iterable[int]) -> list[int]:
+        """Return those that are conversation: others have no place, and none is taken by them."""
+        return [version for version in versions if not self.log.is_note(version)]

@@ -62,6 +62,16 @@ ROWS = (
         verified="in: 29 requests of 1.18.33, all equal; out: 1.18.33 imports and resumes it",
     ),
     Row(
+        "kimi",
+        "Kimi Code 2.x, kimi-cli",
+        branches="in: undo, clear, branches",
+        compactions="in",
+        subagents="in",
+        images="in",
+        usage="in",
+        verified="the state of 2.1.0 after each line, 67 of 67 equal, block by block; its requests",
+    ),
+    Row(
         "pi",
         "pi 0.x and 1.x",
         branches="in: tree; out: the view",

@@ -32,7 +32,11 @@ SAMPLES_OF = {
     ),
     "gemini-responses": ("fixtures/foreign/gemini/geminicli_*",),
     "goose": ("fixtures/foreign/goose/*",),
-    "kimi": ("fixtures/foreign/kimi/*",),
+    "kimi": (
+        "fixtures/foreign/kimi/*",
+        "formats/kimi/data/c*.jsonl",
+        "formats/kimi/data/*wire.jsonl",
+    ),
     "openai-agents": ("formats/openai_agents/data/*.db",),
     "messages": ("formats/messages/data/*.jsonl",),
     "opencode": ("fixtures/foreign/opencode/*", "formats/opencode/data/*[!l]"),

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 NO_RESULT = "No result provided"
 """What pi sends as the result of a call that has none (0.73.1 and 1.6.0)."""
 
+START = 1
+"""The version of ``session.started``, where a summary is shown that stands for nothing else."""
+
 GOES_ON = frozenset({"message.user", "message.assistant", "attachment.added", "request.failed"})
 """What closes the calls before it that have no result."""
 
@@ -237,7 +240,7 @@ class TreeImport:
         before = entry.get("tokensBefore")
         node.versions = self._shown.summarize(
             entries.COMPACTED.format(entry.get("summary")),
-            sorted(version for version in _shown_on(path) if version not in kept),
+            [START, *sorted(version for version in _shown_on(path) if version not in kept)],
             record,
             occurred=entry.get("timestamp"),
             line=entry,
