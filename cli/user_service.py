@@ -22,7 +22,9 @@ UNIT = "foldlog-import.service"
 LABEL = "foldlog.import"
 
 PASSED_ON = (
-    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "KIMI_SHARE_DIR"),
+    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "KIMI_SHARE_DIR"),
+    *("LLM_USER_PATH", "OPENHANDS_CONVERSATIONS_DIR", "OPENHANDS_PERSISTENCE_DIR"),
+    *("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "QWEN_HOME"),
     *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
 )
 """Variables that say where programs keep sessions: a service does not have those of a shell."""

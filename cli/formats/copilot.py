@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from foldlog.cli.formats import openai_blocks
 from foldlog.cli.formats.message_list import MessageList, Piece, is_copy
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import existing, home
+from foldlog.cli.formats.source_files import home
 from foldlog.projections.wire.blocks import objects, text
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ KINDS = frozenset(
 
 
 def default_locations() -> list[Path]:
-    """Return the folder with the sessions, if there is one."""
-    return existing(home("COPILOT_HOME", ".copilot") / "session-state")
+    """Return the folder with the sessions."""
+    return [home("COPILOT_HOME", ".copilot") / "session-state"]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import plistlib
+import re
 import shutil
 import subprocess
 import sys
@@ -45,6 +46,14 @@ def systemctl(home: Path, code: int = 0) -> Path:
     program.write_text(f'#!/bin/sh\necho "$*" >> "{calls}"\necho no bus >&2\nexit {code}\n')
     program.chmod(0o755)
     return calls
+
+
+def test_every_variable_that_an_importer_reads_is_passed_on() -> None:
+    asked = re.compile(r'(?:home|environ\.get|getenv)\(\s*"([A-Z_]+)"')
+    importers = (Path(__file__).parents[2] / "cli" / "formats").rglob("*.py")
+    named = {name for path in importers for name in asked.findall(path.read_text("utf-8"))}
+    assert "CODEX_HOME" in named
+    assert named <= {*user_service.PASSED_ON}
 
 
 def watch(*arguments: str) -> Result:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.gemini.messages import is_ignored
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import existing, home
+from foldlog.cli.formats.source_files import home
 from foldlog.projections.wire.blocks import objects
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ _HEAD_BYTES = 4096
 
 
 def default_locations() -> list[Path]:
-    """Return the folder with the projects' chats, if there is one."""
-    return existing(home("GEMINI_CLI_HOME", "") / ".gemini" / "tmp")
+    """Return the folder with the projects' chats."""
+    return [home("GEMINI_CLI_HOME", "") / ".gemini" / "tmp"]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:

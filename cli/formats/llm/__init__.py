@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats import foreign_database
-from foldlog.cli.formats.source_files import existing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +27,11 @@ _FOLDER = "io.datasette.llm"
 
 
 def default_locations() -> list[Path]:
-    """Return the program's database, if it exists (``llm logs path``)."""
+    """Return the program's database (``llm logs path``)."""
     from click import get_app_dir
 
     folder = os.environ.get("LLM_USER_PATH") or get_app_dir(_FOLDER)
-    return existing(Path(folder) / "logs.db")
+    return [Path(folder) / "logs.db"]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:

@@ -10,7 +10,7 @@ import orjson
 
 from foldlog.cli.formats import foreign_database
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import existing, home
+from foldlog.cli.formats.source_files import home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,8 @@ class OpenCodeSource(Source):
 def default_locations() -> list[Path]:
     """Return the database and the folder ``storage`` of OpenCode's data folder."""
     folder = home("XDG_DATA_HOME", ".local/share") / "opencode"
-    return existing(*sorted(folder.glob("opencode*.db")), folder / "storage")
+    databases = sorted(folder.glob("opencode*.db")) or [folder / "opencode.db"]
+    return [*databases, folder / "storage"]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import existing, home, is_inside
+from foldlog.cli.formats.source_files import home, is_inside
 from foldlog.eventstore.codec import loads
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ LEDGER = "no session: the ledger of its prompts"
 
 
 def default_locations() -> list[Path]:
-    """Return the folder with the projects, if there is one."""
-    return existing(home("QWEN_HOME", ".qwen") / "projects")
+    """Return the folder with the projects."""
+    return [home("QWEN_HOME", ".qwen") / "projects"]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:

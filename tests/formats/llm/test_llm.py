@@ -262,4 +262,4 @@ def test_the_usual_place_is_that_of_the_program(
     assert llm.default_locations() == [path]
     monkeypatch.delenv("LLM_USER_PATH")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(path.parent))
-    assert llm.default_locations() == []
+    assert llm.default_locations() == [path.parent / "io.datasette.llm" / "logs.db"]
