@@ -29,12 +29,15 @@ from foldlog.projections.wire.contents import content
 HEADLINE = 120
 """Characters of a line in a log, where no terminal says otherwise."""
 
+EACH_ALONE = "Tokens, estimated for each piece by itself"
+"""What figures of pieces count, for people. ``compact`` counts the whole request."""
+
 CHANGE_COLUMNS: list[Column[Change]] = [
     Column("first", lambda change: change.first),
     Column("last", lambda change: change.last),
     Column("before", lambda change: change.before.kind if change.before else "-"),
     Column("after", lambda change: change.after.kind if change.after else "-", style="cyan"),
-    Column("saved", lambda change: change.tokens),
+    Column("tokens", lambda change: f"{-change.tokens:+,}"),
     Column("rule", lambda change: change.cause.rule if change.cause else None),
     Column(
         "reason", lambda change: change.cause.reason if change.cause else None, folds=True, least=40
@@ -130,8 +133,8 @@ def show_changes(changes: Sequence[Change], *, json: bool) -> None:
     show(changes, CHANGE_COLUMNS, json=json, to_json=Change.to_json, empty="Nothing changed.")
     if changes and not json:
         saved = sum(change.tokens for change in changes)
-        difference = f"{saved:,} saved" if saved >= 0 else f"{-saved:,} more"
-        note(f"Tokens, estimated: {difference}.")
+        difference = f"{saved:,} fewer" if saved >= 0 else f"{-saved:,} more"
+        note(f"{EACH_ALONE}: {difference}.")
 
 
 def _of_content(event: Event) -> str:

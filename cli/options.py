@@ -68,7 +68,20 @@ class When(click.ParamType[datetime]):
         return found
 
 
-class Count(click.IntRange):
+class WholeNumber(click.IntRange):
+    """A whole number within limits, which an error names."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            least, most = self.min or 0, "" if self.max is None else f" to {self.max}"
+            self.fail(f"{value!r} is not a whole number from {least}{most or ' on'}.", param, ctx)
+
+
+class Count(WholeNumber):
     """How many at most; more than can be counted is all of them."""
 
     def __init__(self) -> None:

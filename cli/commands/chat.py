@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from foldlog.cli.options import SessionName
+from foldlog.cli.options import SessionName, WholeNumber
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +34,7 @@ OPTIONS = (
         metavar="NAME",
         help="A preset or a TOML file. Default: as before, else adaptive.",
     ),
-    click.option("--window", type=click.IntRange(min=1), metavar="N", help="Its window in tokens."),
+    click.option("--window", type=WholeNumber(min=1), metavar="N", help="Its window in tokens."),
     click.option(
         "--summarizer", metavar="WHO", help="digest (no model), anthropic, api, or a file."
     ),
@@ -119,6 +119,8 @@ def _talk(
         try:
             name = new_session() if session is None else find(store, session)
         except SessionNotFound as error:
+            if finish or prompt is not None:
+                raise
             raise click.ClickException(f"{error} {SAYING}") from error
         if fork and session is not None:
             name = store.fork(name).session

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Any
 
 import click
 
-from foldlog.cli.options import json_option, session_argument
-from foldlog.cli.output import Column, note, print_json, print_lines, show
+from foldlog.cli.options import WholeNumber, json_option, session_argument
+from foldlog.cli.output import Column, note, print_json, print_lines, show, styled
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, writing
 from foldlog.eventstore import Store
@@ -33,11 +35,8 @@ UNFIT = 1
 COUNTED = "Tokens of the next request, system and tools included, as the API counted or estimated:"
 """What the figures of a compaction count, for people."""
 
-POLICY_COLUMNS: list[Column[Policy]] = [
-    Column("name", lambda found: found.name, style="cyan"),
-    Column("rules", lambda found: ", ".join(rule.kind for rule in found.rules), folds=True),
-    Column("does", lambda found: found.settings.description.strip(), folds=True, least=40),
-]
+WIDTH = 100
+"""Characters of a line that describes a policy, at most."""
 
 EDIT_COLUMNS: list[Column[Row]] = [
     Column("rule", lambda row: row["rule"], style="cyan"),
@@ -68,12 +67,23 @@ def policies_command(name: str | None, json: bool) -> None:
     """
     if name is None:
         found = list(_presets())
-        show(found, POLICY_COLUMNS, json=json, to_json=lambda one: dict(one.data))
+        if json:
+            print_json(dict(one.data) for one in found)
+        else:
+            print_lines(line for one in found for line in _described(one))
     elif json:
         print_json([dict(policy(name).data)])
     else:
         policy(name)
         print_lines(one_line(line) for line in written(name).splitlines())
+
+
+def _described(found: Policy) -> Iterator[str]:
+    """Yield a policy's name, its rules and what it does, on lines that fit anywhere."""
+    width = min(WIDTH, get_terminal_size().columns) - 2
+    yield styled(one_line(found.name), fg="cyan")
+    for text in (" → ".join(rule.kind for rule in found.rules), found.settings.description):
+        yield from (f"  {line}" for line in wrap(one_line(text.strip()), width))
 
 
 def _presets() -> Iterator[Policy]:
@@ -102,7 +112,7 @@ def _presets() -> Iterator[Policy]:
     help="digest (no model), anthropic, api, or a file that holds the summary.",
 )
 @click.option("--model", metavar="M", help="The model that the session continues with.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N", help="Its window in tokens.")
+@click.option("--window", type=WholeNumber(min=1), metavar="N", help="Its window in tokens.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done; nothing is recorded.")
 @json_option
 @click.pass_obj

@@ -7,9 +7,10 @@ import platform
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -41,16 +42,22 @@ class Check:
         check: Its name.
         ok: Whether it is as it should be.
         text: What was found, and what to do.
+        optional: It is no fault, and could be better: something is not switched on.
     """
 
     check: str
     ok: bool
     text: str
+    optional: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as ``foldlog doctor --json`` prints it."""
+        return {"check": self.check, "ok": self.ok, "text": self.text}
 
 
 COLUMNS: list[Column[Check]] = [
     Column("check", lambda found: found.check, style="cyan"),
-    Column("ok", lambda found: "ok" if found.ok else "NO"),
+    Column("ok", lambda found: "off" if found.optional else "ok" if found.ok else "NO"),
     Column("text", lambda found: found.text, folds=True, least=40),
 ]
 
@@ -66,7 +73,7 @@ def doctor_command(where: str | None, json: bool) -> int:
     versions. Nothing is changed. The exit code is 1 where something has to be done.
     """
     found = list(_checks(where))
-    show(found, COLUMNS, json=json, to_json=asdict)
+    show(found, COLUMNS, json=json, to_json=Check.to_json)
     return 0 if all(check.ok for check in found) else DAMAGED
 
 
@@ -189,10 +196,10 @@ def _service() -> Check:
     try:
         service = user_service.manager()
     except user_service.ServiceError as error:
-        return Check("watch", True, str(error))
+        return Check("watch", True, str(error), optional=True)
     if not service.path.exists():
         text = "New sessions are not recorded by themselves. `foldlog watch --install` does that."
-        return Check("watch", True, text)
+        return Check("watch", True, text, optional=True)
     if user_service.is_running(service):
         return Check("watch", True, f"New sessions are recorded: {service.path}")
     text = f"{service.path} is installed, but does not run. `foldlog watch --install` starts it."

@@ -16,7 +16,13 @@ from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading
 from foldlog.eventstore import Queryable, Store
 from foldlog.projections.explain.replies import Reply, Usage
-from foldlog.projections.explain.statistics import Compaction, Period, Statistics, statistics
+from foldlog.projections.explain.statistics import (
+    ALWAYS,
+    Compaction,
+    Period,
+    Statistics,
+    statistics,
+)
 from foldlog.projections.explain.tool_figures import Tool
 
 DEAREST = 10
@@ -24,6 +30,9 @@ DEAREST = 10
 
 BAR = 20
 """The width of the longest bar."""
+
+_OF_STORE = ("file_bytes", "payloads", "payload_bytes")
+"""Figures of the store, whatever period was asked for."""
 
 GROUPS = ("session", "project", "day", "model", "tool")
 """What ``--by`` takes. A project is the folder that a session worked in."""
@@ -56,11 +65,12 @@ def stats_command(
         name = find(store, session) if session else None
         events = store.read(name) if name else store.events()
         found = statistics(events, period=period, by=_grouping(store, by))
-        about = {"session": name} if name else _about(store)
+        about = {"session": name} if name else _about(store, found, all_time=period == ALWAYS)
     if json:
         print_json([_answer(about, found, since, until, by, of_store=name is None)])
     else:
-        print_lines(_pages(about, found, by, of_store=name is None))
+        all_time = period == ALWAYS
+        print_lines(_pages(about, found, by, of_store=name is None, all_time=all_time))
 
 
 def _grouping(store: Store, by: str | None) -> Callable[[Reply], str] | None:
@@ -108,14 +118,15 @@ def _sorted_groups(found: Statistics, by: str | None) -> list[tuple[str, Usage]]
     return sorted(found.groups.items()) if by == "day" else _dearest(found.groups)
 
 
-def _about(store: Store) -> dict[str, Any]:
-    """Return figures of the store as a whole; those of tables and files where it has them."""
+def _about(store: Store, found: Statistics, *, all_time: bool) -> dict[str, Any]:
+    """Return how many sessions there are, or were used in a period; and what the store as a whole
+    takes, where it has tables and files.
+    """
+    sessions = len(store.sessions()) if all_time else len(found.active)
     if not isinstance(store, Queryable):
-        return {"sessions": len(store.sessions())}
-    _, rows = store.sql(
-        "SELECT (SELECT count(*) FROM sessions), count(*), coalesce(sum(bytes), 0) FROM payloads"
-    )
-    sessions, payloads, payload_bytes = next(rows)
+        return {"sessions": sessions}
+    _, rows = store.sql("SELECT count(*), coalesce(sum(bytes), 0) FROM payloads")
+    payloads, payload_bytes = next(rows)
     return {
         "sessions": sessions,
         "file_bytes": Path(store.path).stat().st_size,
@@ -129,11 +140,12 @@ def _dearest(usages: dict[str, Usage]) -> list[tuple[str, Usage]]:
 
 
 def _pages(
-    about: dict[str, Any], found: Statistics, by: str | None, *, of_store: bool
+    about: dict[str, Any], found: Statistics, by: str | None, *, of_store: bool, all_time: bool
 ) -> Iterator[str]:
     for key, value in [*about.items(), ("events", found.events)]:
         told = f"{value:,}" if isinstance(value, int) else one_line(str(value))
-        yield f"{key.replace('_', ' ')}: {told}"
+        whole = " (the whole store)" if key in _OF_STORE and not all_time else ""
+        yield f"{key.replace('_', ' ')}: {told}{whole}"
     if by is not None:
         yield from _group_part(found, by)
         return

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from shutil import get_terminal_size
 
 import click
 
 from foldlog.cli.describe import HEADLINE, clock, event_json, headline, page
+from foldlog.cli.event_types import check_types
 from foldlog.cli.options import json_option, period_options, session_argument, within
-from foldlog.cli.output import on_terminal, print_json, print_lines, styled
+from foldlog.cli.output import note, on_terminal, print_json, print_lines, styled
 from foldlog.cli.safe import one_line
 from foldlog.cli.stores import find, reading, version_of
 from foldlog.eventstore import Event, Store
@@ -63,6 +64,7 @@ def log_command(
     """Show the events of a session as they happened."""
     with reading(where) as store:
         name = find(store, session)
+        check_types(store, types)
         first, last = version_of(store, name, start), version_of(store, name, end)
         events = _following(store, name, last) if follow else store.read(name, until=last)
         chosen = (
@@ -72,7 +74,11 @@ def log_command(
             and (not types or event.type in types)
             and within(event.occurred, since, until)
         )
-        _print_log(islice(chosen, limit), json=json, full=full, live=follow)
+        wanted = islice(chosen, limit)
+        some = list(islice(wanted, 1))
+        _print_log(chain(some, wanted), json=json, full=full, live=follow)
+        if not some and not json:
+            note("No event matches.")
 
 
 def _following(store: Store, session: str, end: int | None) -> Iterator[Event]:

@@ -75,9 +75,7 @@ COLUMNS: list[Column[Findings]] = [
     Column("session", lambda found: found.verdict.session or "(the store)", style="cyan"),
     Column("ok", lambda found: "yes" if found.verdict.ok else "NO"),
     Column("events", lambda found: found.verdict.events),
-    Column("requests", lambda found: found.requests),
-    Column("proven", lambda found: found.proven),
-    Column("no digest", lambda found: found.no_digest),
+    Column("requests", lambda found: _requests(found)),
     Column("diverged", lambda found: found.diverged),
     Column("erased", lambda found: found.verdict.erased),
     Column("problems", lambda found: len(found.verdict.problems)),
@@ -216,13 +214,16 @@ def _print(found: list[Findings], notices: bool) -> None:
         note(words)
 
 
+def _requests(found: Findings) -> str:
+    """Return how many requests can be rebuilt and, where they were, how many are what was sent."""
+    proven = "" if found.proven is None else f" ({found.proven:,} proven)"
+    return f"{found.requests:,}{proven}"
+
+
 def _about_requests(found: list[Findings]) -> Iterator[str]:
-    """Yield what was proven about requests, and what cannot be, once for all sessions."""
+    """Yield what cannot be proven about requests, once for all sessions."""
     if all(findings.proven is None for findings in found):
         return
-    requests = sum(findings.requests for findings in found)
-    proven = sum(findings.proven or 0 for findings in found)
-    yield f"Rebuilt from the log: {proven:,} of {requests:,} requests are what was sent."
     no_digest = sum(findings.no_digest for findings in found)
     if no_digest:
         yield (

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from foldlog.cli.exit_codes import INTERRUPTED
+from foldlog.cli.options import WholeNumber
 from foldlog.cli.output import note, say
 from foldlog.cli.stores import creating
 
@@ -50,7 +51,7 @@ class Address(click.ParamType[str]):
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     default=PORT,
     show_default=True,
     help="Where to listen; 0 for any port that is free.",
@@ -59,7 +60,7 @@ class Address(click.ParamType[str]):
 @click.option("--remote", is_flag=True, help="Let other machines in, if --host does.")
 @click.option("--policy", metavar="NAME", help="Send the views of this policy; without, observe.")
 @click.option(
-    "--window", type=click.IntRange(min=1), metavar="N", help="The model's window in tokens."
+    "--window", type=WholeNumber(min=1), metavar="N", help="The model's window in tokens."
 )
 @click.option("--session", metavar="S", help="Record everything in this session.")
 @click.option("--title", metavar="T", help="The title of sessions that begin here.")

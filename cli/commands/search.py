@@ -11,6 +11,7 @@ from typing import NamedTuple
 import click
 
 from foldlog.cli.describe import clock
+from foldlog.cli.event_types import check_types
 from foldlog.cli.options import json_option, period_options, within
 from foldlog.cli.output import note, print_json, print_lines, styled
 from foldlog.cli.progress import Bar
@@ -82,6 +83,7 @@ def search_command(
     words that begin so. The newest come first. `visible`: the model still sees it at the head.
     """
     with reading(where) as store:
+        check_types(store, types)
         name = find(store, session) if session else None
         period = since is not None or until is not None
         with Bar() as bar:

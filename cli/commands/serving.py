@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from foldlog.cli.exit_codes import INTERRUPTED
-from foldlog.cli.options import SessionName, json_option
+from foldlog.cli.options import SessionName, WholeNumber, json_option
 from foldlog.cli.output import note, print_json, say
 from foldlog.cli.stores import find, place_of, reading
 from foldlog.eventstore import Store, open_store
@@ -31,7 +31,7 @@ INSTALL = "the viewer needs Starlette and uvicorn. Run `pip install 'foldlog[ser
 @click.command()
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     help=f"Where to listen; 0 for any port that is free. Default: {PORT}, or a free one.",
 )
 @click.option("--write", is_flag=True, help="Let the pages expand, pin, tag, rename, fork, rewind.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from foldlog.cli.describe import block_lines, clock, headline, show_changes
+from foldlog.cli.describe import EACH_ALONE, block_lines, clock, headline, show_changes
 from foldlog.cli.options import json_option, session_argument
 from foldlog.cli.output import Column, note, print_json, print_lines, show, styled
 from foldlog.cli.safe import one_line, safe_json, shortened
@@ -18,6 +18,7 @@ from foldlog.projections.explain.listing import Row, rows, text_of_item
 from foldlog.projections.explain.why import Cause
 from foldlog.projections.render.items import Item, items
 from foldlog.projections.render.render import Open, interrupted_items, open_calls
+from foldlog.projections.tokens.counting import count
 from foldlog.projections.view.named import is_side, named_view
 from foldlog.projections.wire.blocks import blocks, content_of
 from foldlog.projections.wire.requests import with_marks
@@ -87,7 +88,10 @@ def view_command(
         if not recover and view.request is None:
             _tell_open(view)
         if form == "pieces":
-            show(rows(view), PIECE_COLUMNS, json=json, to_json=Row.to_json)
+            pieces = list(rows(view))
+            show(pieces, PIECE_COLUMNS, json=json, to_json=Row.to_json)
+            if not json:
+                _tell_size(view, sum(row.tokens for row in pieces))
         elif form == "request" or (form is None and json):
             _show_request(view, "recover" if recover else "keep", exact, json=json)
         else:
@@ -99,6 +103,16 @@ def _tell_open(view: View) -> None:
     if calls:
         names = ", ".join(f"{call.id} ({call.name}, version {call.version})" for call in calls)
         note(f"Note: calls without a result at the end: {names}. --recover shows them closed.")
+
+
+def _tell_size(view: View, tokens: int) -> None:
+    """Say what the figures of pieces count, and what the next request takes."""
+    counted = count(view)
+    how = "estimated" if counted.reply is None else "as the API counted last, and estimated since"
+    note(
+        f"{EACH_ALONE}: {tokens:,} in all. The next request takes {counted.tokens:,} ({how}), with"
+        " system prompt, tools and what joins the messages; `compact` goes by that."
+    )
 
 
 def _show_request(view: View, open: Open, exact: bool, *, json: bool) -> None:
@@ -147,15 +161,16 @@ def _text(view: View, shown: list[Item]) -> Iterator[str]:
 
 @click.command()
 @session_argument
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", metavar="BEFORE")
+@click.argument("b", metavar="AFTER")
 @json_option
 @click.pass_obj
 def diff_command(where: str | None, session: str, a: str, b: str, json: bool) -> None:
     """Show what changed between two views.
 
-    A and B name their versions. `diff SESSION request:K view` compares what was sent with the
-    view that it was sent for. What is positive under `saved` makes B smaller.
+    BEFORE and AFTER name their versions. `diff SESSION request:K view` compares what was sent with
+    the view that it was sent for. Under `tokens` is how many more (+) or fewer (-) AFTER takes,
+    estimated for each piece by itself; --json gives what is saved.
     """
     with reading(where) as store:
         name = find(store, session)

@@ -12,6 +12,7 @@ from docs.generate.backends import (
     protocol,
     session_conformance,
     shelf_append,
+    shelf_open,
 )
 from docs.generate.command_line import commands
 from docs.generate.compaction import preset, presets, rule_kinds, settings
@@ -60,6 +61,7 @@ __all__ = [
     "session_conformance",
     "settings",
     "shelf_append",
+    "shelf_open",
     "slash_commands",
     "sql_functions",
 ]

@@ -11,7 +11,7 @@ from docs.generate.markdown import fence, table
 from docs.generate.signatures import described, member_of, summary
 from foldlog.eventstore import Copyable, Queryable, Searchable, Store, testing
 from foldlog.projections import testing as sessions
-from tests.eventstore.shelf import Shelf
+from tests.eventstore.shelf import Shelf, open_shelf
 
 
 def conformance() -> None:
@@ -48,6 +48,13 @@ def shelf_append() -> None:
     """Print how the smallest backend appends."""
     methods = (Shelf.append, Shelf._known, Shelf._put)
     fence("\n".join(dedent(inspect.getsource(method)) for method in methods), "python")
+
+
+def shelf_open() -> None:
+    """Print how the smallest backend is opened by its URL."""
+    first = "from copy import copy\n\nfrom foldlog.eventstore import StoreNotFound\n"
+    shelves = "SHELVES: dict[str, Shelf] = {}\n"
+    fence("\n".join((first, shelves, inspect.getsource(open_shelf))), "python")
 
 
 def abilities() -> None:

@@ -109,7 +109,7 @@ def run(connection: sqlite3.Connection, sql: str) -> tuple[list[str], Iterator[t
         cursor = connection.execute(sql)
     except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
         connection.close()
-        raise _failed(error, " One statement that reads is run, nothing else.") from error
+        raise _failed(error, _hint(error)) from error
     if cursor.description is None:
         connection.close()
         raise StoreError("that statement returns no rows. Only queries that read are run.")
@@ -130,10 +130,21 @@ def _go_on() -> int:
     return 0
 
 
+def _hint(error: Exception) -> str:
+    """Return what helps: a query that would write is refused, any other is wrong by itself."""
+    refused = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_AUTH
+    if refused or isinstance(error, sqlite3.Warning) or "one statement" in str(error):
+        return " One statement that reads is run, nothing else."
+    return (
+        " Check the names and the syntax: the tables are events, sessions and payloads, and"
+        " `SELECT name FROM pragma_table_info('events')` lists columns."
+    )
+
+
 def _failed(error: Exception, hint: str = "") -> BaseException:
     if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
         return KeyboardInterrupt()
-    return StoreError(f"the query failed: {error}.{hint}")
+    return StoreError(f"the query failed: {str(error).rstrip('.')}.{hint}")
 
 
 def _authorize(action: int, first: str | None, *_: str | None) -> int:

@@ -110,7 +110,7 @@ class Statistics:
     """The figures of some events.
 
     Attributes:
-        events: How many there are.
+        events: How many there are. active: The sessions that they were recorded in.
         usage: By model. sessions: Usage by session; a fork's shared past is its parent's.
         groups: Usage by what was asked for.
         causes: What takes the room. tools: By name.
@@ -120,6 +120,7 @@ class Statistics:
     """
 
     events: int = 0
+    active: set[str] = field(default_factory=set)
     usage: dict[str, Usage] = field(default_factory=dict)
     sessions: dict[str, Usage] = field(default_factory=dict)
     groups: dict[str, Usage] = field(default_factory=dict)
@@ -199,6 +200,8 @@ class _Counting:
     def take(self, event: Event) -> None:
         counts = self._period.holds(event.occurred)
         self._found.events += counts
+        if counts:
+            self._found.active.add(event.session)
         if event.type in PAID:
             self._replies.take(event)
         if event.type == "tool.started":

@@ -4,8 +4,10 @@
 use a store for: a session and its views, a compaction, the recall tool, and a recorded harness. A
 backend inherits ``SessionConformance`` next to ``StoreConformance``, with the same fixture::
 
+    import pytest
     from foldlog.eventstore.testing import StoreConformance
     from foldlog.projections.testing import SessionConformance
+    from my_package import MyStore
 
     class TestMyStore(StoreConformance, SessionConformance):
         @pytest.fixture

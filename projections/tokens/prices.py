@@ -207,7 +207,7 @@ class _Tariff:
         return cls(price, tuple(sorted({tier.start for found in tiers for tier in found})))
 
     def rates(self, name: str, moment: datetime, size: int) -> _Rates | None:
-        """Return the rates for a request of some size; None where they cannot be told apart."""
+        """Return the rates for a request of some size; None where that is not known."""
         place = bisect_left(self.starts, size)
         if place not in self.known:
             self.known[place] = _rates(name, moment, size)

@@ -94,9 +94,13 @@ def _nth(session: str, kind: str, count: str, found: Sequence[T]) -> T:
         number = 0
     if 0 < abs(number) <= len(found):
         return found[number - 1 if number > 0 else number]
-    there = f"{kind}:1 to {kind}:{len(found)}" if found else f"no {kind} at all"
+    if not found:
+        raise VersionNotFound(
+            f"session {session!r} {_NONE[kind]}, so there is no {kind}:{count}. `foldlog log"
+            f" {session}` shows its versions."
+        )
     raise VersionNotFound(
-        f"session {session!r} has {there}, not {kind}:{count}."
+        f"session {session!r} has {kind}:1 to {kind}:{len(found)}, not {kind}:{count}."
         " Count from 1, or with negative numbers from the end."
     )
 
@@ -169,6 +173,13 @@ def _compacts(append: Iterable[Event]) -> bool:
     entries = [entry for event in append for entry in objects(event.data.get("edits"))]
     return any(entry.get("shown") in COMPACTING for entry in entries)
 
+
+_NONE = {
+    "request": "has no request",
+    "edit": "has no edits",
+    "before-compaction": "was never compacted",
+}
+"""What is said of a session where there is none of a kind."""
 
 _KINDS: dict[str, Callable[[Store, str], list[int]]] = {
     "request": _requests,

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from foldlog.cli.main import foldlog
+from foldlog.eventstore import EventDraft, ReadOnlyStore, StoreNotFound, open_store
 from foldlog.projections import Session
-from tests.eventstore.shelf import Shelf
+from tests.eventstore.shelf import Shelf, open_shelf
 
 WHERE = "shelf://top"
 
@@ -20,22 +21,15 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     info = tmp_path / "site" / "shelves-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shelves\nVersion: 1.0\n")
-    opener = "shelf = tests.cli.test_backends:open_shelf"
+    opener = "shelf = tests.eventstore.shelf:open_shelf"
     (info / "entry_points.txt").write_text(f"[foldlog.backends]\n{opener}\n")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    store = Shelf(WHERE)
-    monkeypatch.setattr("tests.cli.test_backends.OPEN", {WHERE: store})
+    monkeypatch.setattr("tests.eventstore.shelf.SHELVES", {})
+    store = open_shelf(WHERE, create=True, read_only=False)
     session = Session(store, "work")
     session.user("Fix the build.")
     session.assistant([{"type": "text", "text": "Done."}])
     return store
-
-
-OPEN: dict[str, Shelf] = {}
-
-
-def open_shelf(where: str, *, create: bool, read_only: bool) -> Shelf:
-    return OPEN[where]
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -81,3 +75,14 @@ def test_an_unknown_scheme_lists_the_known_ones(shelf: Shelf) -> None:
     result = CliRunner().invoke(foldlog, ["--db", "postgres://host", "sessions"])
     assert result.exit_code != 0
     assert "choose from shelf://, sqlite://" in result.stderr
+
+
+def test_what_another_package_opens_keeps_its_word(shelf: Shelf) -> None:
+    with pytest.raises(StoreNotFound, match="shelf://none"):
+        open_store("shelf://none", create=False)
+    with open_store(WHERE, read_only=True) as reader:
+        assert reader.last("work") == 2
+        with pytest.raises(ReadOnlyStore):
+            reader.append("work", [EventDraft("message.user", {"content": "no"})])
+        shelf.append("work", [EventDraft("message.user", {"content": "yes"})])
+        assert reader.last("work") == 3

@@ -49,6 +49,11 @@ class TestPolicies:
         assert "target" in result.stderr
         assert run("policies", "nothing").exit_code == 2
 
+    def test_the_list_fits_where_it_is_piped(self, run: Run) -> None:
+        lines = run("policies").stdout.splitlines()
+        assert max(map(len, lines)) <= 100
+        assert [line for line in lines if not line.startswith("  ")] == list(presets())
+
 
 class TestCompact:
     def test_it_tells_what_each_rule_did(self, answers: Answers, long: str) -> None:
@@ -119,6 +124,20 @@ class TestCompact:
         (answer,) = answers("view", long, "--as", "request")
         assert estimate(answer) <= 3_000
 
+    def test_the_sign_of_a_difference_says_which_view_takes_more(
+        self, run: Run, answers: Answers, long: str
+    ) -> None:
+        answers("compact", long, "--policy", "codex")
+        fewer = run("diff", long, "before-compaction:1", "head")
+        assert " -" in fewer.stdout
+        assert " fewer." in fewer.stderr
+        more = run("diff", long, "head", "before-compaction:1")
+        assert " +" in more.stdout
+        assert " more." in more.stderr
+        assert (
+            sum(row["tokens"] for row in answers("diff", long, "before-compaction:1", "head")) > 0
+        )
+
     def test_what_cannot_fit_says_what_stays_and_is_no_success(
         self, run: Run, db: Path, long: str
     ) -> None:
@@ -139,6 +158,17 @@ class TestCompact:
         assert "It does not fit yet: the request takes" in result.stderr
         assert "What stays: versions" in result.stderr
         assert answers("log", long, "--type", "view.edited")
+
+    def test_its_figure_is_the_one_that_a_view_names(
+        self, run: Run, answers: Answers, long: str
+    ) -> None:
+        rows = answers("compact", long, "--policy", "codex", "--dry-run")
+        told = run("view", long, "--as", "pieces").stderr
+        assert f"The next request takes {rows[0]['tokens_before']:,} (estimated)" in told
+        assert (
+            "Tokens of the next request"
+            in run("compact", long, "--policy", "codex", "--dry-run").stderr
+        )
 
     def test_the_policy_set_last_is_used_again(self, answers: Answers, db: Path, long: str) -> None:
         answers("compact", long, "--policy", "codex")

@@ -126,3 +126,9 @@ def test_people_see_a_table(home: Path) -> None:
     result = CliRunner().invoke(foldlog, ["doctor"])
     assert result.exit_code == 1
     assert "versions" in result.stdout
+
+
+def test_what_is_not_switched_on_is_not_called_ok(home: Path) -> None:
+    lines = CliRunner().invoke(foldlog, ["doctor"]).stdout.splitlines()
+    (watch,) = (line for line in lines if line.startswith("watch"))
+    assert watch.split()[1] == "off"

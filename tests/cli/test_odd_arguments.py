@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from foldlog.cli.main import foldlog
-from foldlog.eventstore import EventStore, NotAStore
+from foldlog.eventstore import EventDraft, EventStore, NotAStore
+from foldlog.projections import Session
 from tests.cli.conftest import Run
 from tests.cli.demo import DEMO
 
@@ -65,3 +66,45 @@ def test_reading_an_empty_file_does_not_make_it_a_store(run: Run, tmp_path: Path
         EventStore(path, create=False)
     assert path.read_bytes() == b""
     assert [*tmp_path.glob("empty*")] == [path]
+
+
+HINTS = [
+    ("resume nosuch", "`foldlog sessions` lists", "-p"),
+    ("chat nosuch -p hi", "`foldlog sessions` lists", "-p"),
+    (f"view {DEMO} --at before-compaction:5", "has before-compaction:1 to", "at all"),
+    ("view other --at before-compaction:-1", "was never compacted", "Count from 1"),
+    ("view other --at edit:1", "has no edits", "Count from 1"),
+    (f"log {DEMO} --type nope", "SELECT DISTINCT type", "Did you mean"),
+    (f"log {DEMO} --type message.usr", "Did you mean message.user", "should not happen"),
+    ("search the --type mesage.user", "Did you mean message.user", "should not happen"),
+    ("proxy --port abc", "'abc' is not a whole number from 0 to 65535", "range"),
+    (f"compact {DEMO} --window 0", "is not a whole number from 1 on", "range"),
+    ("sql selct", "the tables are events, sessions and payloads", "nothing else"),
+]
+"""What is wrong, what an error says of it, and what it need not say."""
+
+
+@pytest.mark.parametrize(("line", "says", "leaves_out"), HINTS, ids=[line for line, *_ in HINTS])
+def test_the_hint_is_about_what_was_wrong(
+    run: Run, db: Path, line: str, says: str, leaves_out: str
+) -> None:
+    with EventStore(db) as store:
+        Session(store, "other").user("Hello.")
+    result = run(*line.split())
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert says in result.stderr
+    assert leaves_out not in result.stderr
+
+
+def test_what_would_write_is_refused_by_name(run: Run) -> None:
+    for query in ("DELETE FROM events", "SELECT 1; SELECT 2"):
+        assert "One statement that reads is run, nothing else." in run("sql", query).stderr
+
+
+def test_types_of_other_programs_are_known_where_they_occur(run: Run, db: Path) -> None:
+    with EventStore(db) as store:
+        store.append("other", [EventDraft("my.type", {"a": 1})])
+    assert "my.type" in run("log", "other", "--type", "my.type").stdout
+    result = run("log", DEMO, "--type", "my.type")
+    assert (result.exit_code, result.stderr) == (0, "No event matches.\n")

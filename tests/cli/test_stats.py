@@ -134,6 +134,12 @@ class TestGroups:
         assert requests("--since", "2026-11-28T23:30Z", "--until", "2026-11-29T10:00") == 1
         assert requests("--until", "2026-11-27") == 0
 
+    def test_sessions_are_those_that_were_used_in_the_period(self, stats: Stats) -> None:
+        everything = stats()
+        before = stats("--until", "2026-11-27")
+        assert (everything["sessions"], before["sessions"], before["events"]) == (2, 0, 0)
+        assert before["file_bytes"] == everything["file_bytes"]
+
     def test_projects_models_and_sessions(self, stats: Stats) -> None:
         period = ("--until", "2026-11-29")
         for by, expected in {

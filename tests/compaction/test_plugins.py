@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
 
 from foldlog.eventstore import EventStore
-from foldlog.projections import Session
+from foldlog.projections import Session, render
 from foldlog.projections.compaction import PolicyError, SummaryFailed, policy
 from foldlog.projections.compaction.policy import PRESETS, Policy, register_preset
 from foldlog.projections.compaction.rules import RULES, Rule, register_rule
@@ -239,3 +241,29 @@ class TestProgram:
 
         with pytest.raises(TypeError, match=r"Odd\.what: a policy cannot hold the type"):
             register_rule(Odd)
+
+
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "compaction.md"
+
+
+def test_the_package_that_the_documentation_shows_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, session: Session
+) -> None:
+    page = DOCUMENTED.read_text(encoding="utf-8")
+    code = re.search(r"```python\n(# loud_package.py\n.*?)```", page, re.DOTALL)
+    named = re.findall(r'^(\w+) = "(loud_package:\w+)"', page, re.MULTILINE)
+    assert code is not None
+    module = ModuleType("documented")
+    monkeypatch.setitem(sys.modules, "documented", module)
+    exec(compile(code[1], "loud_package.py", "exec"), vars(module))
+    found = {name: getattr(module, place.partition(":")[2]) for name, place in named}
+    assert found.keys() == {"clear_logs", "loud", "haiku"}
+    registries: dict[str, Any] = {"clear_logs": RULES, "loud": PRESETS, "haiku": SUMMARIZERS}
+    for name, registry in registries.items():
+        registry.add(name, found[name])
+    try:
+        session.compact("loud", summarizer="haiku", window=2_000)
+        assert "Old pond" in str(render(session.view()))
+    finally:
+        for name, registry in registries.items():
+            registry.remove(name)

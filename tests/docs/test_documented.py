@@ -15,6 +15,7 @@ import pytest
 import foldlog.eventstore
 import foldlog.projections.compaction
 from foldlog import EventDraft, EventStore, FoldlogError, Session
+from foldlog.cli.event_types import TYPES
 from foldlog.cli.formats import import_path
 from foldlog.cli.main import COMMANDS
 from foldlog.eventstore.errors import ContextError
@@ -28,10 +29,18 @@ TYPE = re.compile(rf"({'|'.join(KINDS.split())}|snapshot|head|policy|content|sou
 """What the name of an event type looks like."""
 
 
+SOURCES = ("claude.", "opencode.", "gemini.", "qwen.", "openhands.", "atif.")
+"""What the types begin with that an importer keeps from its source."""
+
+
 def sections() -> dict[str, str]:
     """Each documented event type, and what stands below its heading."""
     found = re.findall(r"^### `([^`]+)`\n(.*?)(?=^##)", FORMAT, re.MULTILINE | re.DOTALL)
     return dict(found)
+
+
+def test_the_types_that_the_command_line_knows_are_those_that_are_documented() -> None:
+    assert set(TYPES) == {type for type in sections() if not type.startswith(SOURCES)}
 
 
 def fields(type: str) -> set[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
+from copy import copy
 from threading import RLock
 from typing import Any
 
 from foldlog.eventstore import Event, EventDraft, SessionInfo, Verdict, VersionNotFound, listing
 from foldlog.eventstore.clock import now
-from foldlog.eventstore.errors import VersionConflict
+from foldlog.eventstore.errors import ReadOnlyStore, StoreNotFound, VersionConflict
 from foldlog.eventstore.leases import Holder, MemoryLeases
 from foldlog.eventstore.recording import (
     Draft,
@@ -32,8 +33,9 @@ from foldlog.eventstore.recording import (
 class Shelf:
     """Each session's events in one list; a fork's list begins with those of its parent."""
 
-    def __init__(self, where: str = "shelf://") -> None:
+    def __init__(self, where: str = "shelf://", *, read_only: bool = False) -> None:
         self.path = where
+        self.read_only = read_only
         self._sessions: dict[str, list[Recorded]] = {}
         self._count = 0
         self._folds: dict[str, tuple[int, Any]] = {}
@@ -53,12 +55,17 @@ class Shelf:
         self, session: str, drafts: Iterable[EventDraft], *, expected: int | None = None
     ) -> list[Event]:
         check_name("session id", session)
+        self._check_writable()
         checked = [Draft(draft, seal(draft)) for draft in drafts]
         with self._lock:
             known = self._known(session, checked)
             fresh = to_record(session, checked, known, self.last(session), expected)
             recorded = self._put(session, fresh)
         return in_order(checked, recorded, known)
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyStore(f"{self.path} is open for reading only. Open it without read_only.")
 
     def _known(self, session: str, drafts: list[Draft]) -> dict[str, Event]:
         by_key = {row.key: row for row in self._sessions.get(session, ()) if row.key}
@@ -137,6 +144,7 @@ class Shelf:
         title: str | None = None,
         new: str | None = None,
     ) -> Event:
+        self._check_writable()
         with self._lock:
             parent = self.get(session, self.last(session) if at is None else at)
             name = new or str(uuid.uuid4())
@@ -169,3 +177,19 @@ class Shelf:
     ) -> Iterator[Verdict]:
         names = list(self._sessions) if session is None else [session]
         return (verdict(name, self._sessions.get(name, []), expect) for name in names)
+
+
+SHELVES: dict[str, Shelf] = {}
+"""The stores of this process by their URLs; a real backend has a server or a file."""
+
+
+def open_shelf(where: str, *, create: bool, read_only: bool) -> Shelf:
+    """Open the store at a URL such as shelf://top."""
+    if where not in SHELVES and not create:
+        raise StoreNotFound(f"there is no store at {where}. Check the name after shelf://.")
+    store = SHELVES.setdefault(where, Shelf(where))
+    if not read_only:
+        return store
+    reader = copy(store)  # the same lists
+    reader.read_only = True
+    return reader

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from foldlog.cli.formats.html.code import code
 from foldlog.cli.formats.html.environment import text
-from foldlog.cli.safe import safe
+from foldlog.cli.safe import safe, shortened
 
 LINKS = ("https://", "http://", "mailto:")
 """What the address of a link begins with; other links show as they are written."""
@@ -35,6 +35,20 @@ def markdown(words: str) -> Markup:
     if len(words) > LONGEST:
         return Markup('<pre class="plain">{}</pre>').format(text(words))
     return Markup(_parser().render(safe(words)))
+
+
+def plain(words: str, chars: int) -> str:
+    """Return the beginning of Markdown as plain text on one line, without its signs."""
+    tokens = _parser().parse(safe(words[: 20 * chars]))
+    said = (_said(token) for token in tokens)
+    return shortened(" ".join(filter(None, said)), chars)
+
+
+def _said(token: Token) -> str:
+    if token.type in ("fence", "code_block", "html_block"):
+        return token.content
+    parts = (child.content or " " * child.type.endswith("break") for child in token.children or ())
+    return "".join(parts)
 
 
 @cache

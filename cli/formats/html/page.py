@@ -18,6 +18,7 @@ from markupsafe import Markup
 from foldlog.cli.describe import clock
 from foldlog.cli.formats.html.environment import environment, file
 from foldlog.cli.formats.html.fragments import STATES, Fragments, State, look, state_of
+from foldlog.cli.formats.html.markdown import plain
 from foldlog.cli.safe import one_line, shortened
 from foldlog.projections.explain.narrative import (
     Block,
@@ -250,7 +251,7 @@ def _continue(section: Section, block: Block, fragments: Fragments) -> None:
     if isinstance(block, Result) and section.kind == "user":
         section.kind, section.title = "tool", "Result"
     if isinstance(block, Said) and section.kind == "user" and not section.entry:
-        section.entry, section.entry_kind = shortened(block.text, ENTRY_CHARS), "prompt"
+        section.entry, section.entry_kind = plain(block.text, ENTRY_CHARS), "prompt"
 
 
 def _alone(passage: Passage | Child, fragments: Fragments) -> Section:

@@ -1,5 +1,11 @@
 """Tests that every importer passes: subclass ``ImporterTests`` in your package's tests::
 
+    from pathlib import Path
+
+    from foldlog.cli.formats.testing import ImporterTests, Sample
+
+    DATA = Path(__file__).parent / "data"
+
     class TestParley(ImporterTests):
         format = "parley"
         samples = (Sample(DATA / "chat.parley", {"message.user": 2, "message.assistant": 1}),)
