@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 import webbrowser
+from collections.abc import Callable
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -50,14 +51,29 @@ def serve_command(where: str | None, port: int | None, write: bool, json: bool) 
     except ImportError:
         raise click.ClickException(INSTALL) from None
     del starlette
+    place = place_of(where)
+
+    def ready(url: str) -> None:
+        if json:
+            print_json([{"url": url}])
+            return
+        may = "look at and to change" if write else "look at"
+        say(f"Sessions of {place}, to {may}. Open this address in a browser:")
+        say(url)
+
+    if _serve(place, port, write, ready) == signal.SIGINT:
+        raise SystemExit(INTERRUPTED)
+
+
+def _serve(place: str, port: int | None, write: bool, ready: Callable[[str], None]) -> int | None:
+    """Serve a store until a signal comes, and return the signal."""
     from foldlog.cli.serve.app import Viewer, application
     from foldlog.cli.serve.keys import Keys
     from foldlog.cli.serve.readers import Readers
     from foldlog.cli.serve.running import Server
     from foldlog.cli.serve.state import Running, noted
 
-    place, keys = place_of(where), Keys()
-
+    keys = Keys()
     readers = Readers(
         lambda: open_store(place, create=False, read_only=not write), lambda: reading(place)
     )
@@ -65,22 +81,11 @@ def serve_command(where: str | None, port: int | None, write: bool, json: bool) 
         with readers.reading():
             pass  # a store that cannot be opened is reported before anything is served
         running = Running(place, listening.getsockname()[1], os.getpid(), keys.token)
-        url = running.url("/")
-
-        def ready() -> None:
-            if json:
-                print_json([{"url": url}])
-                return
-            may = "look at and to change" if write else "look at"
-            say(f"Sessions of {place}, to {may}. Open this address in a browser:")
-            say(url)
-
         viewer = Viewer(readers, keys, place, lambda: server.should_exit, write=write)
-        server = Server(application(viewer), ready)
+        server = Server(application(viewer), lambda: ready(running.url("/")))
         with noted(running):
             server.run(sockets=[listening])
-    if server.stopped == signal.SIGINT:
-        raise SystemExit(INTERRUPTED)
+    return server.stopped
 
 
 def _listening(port: int | None) -> socket.socket:

@@ -2,11 +2,15 @@
 
     browser ─► security ─► app ─► pages ─► a template
 
-app        which address shows what            security, keys   who may look
-pages      what a page needs                   readers          a store for each request
-moment     what happened beside what was seen  history          requests, replies, compactions
-listing    which sessions                      chart, prices    figures, and what they cost
-rendering  templates, styles, scripts          running, state   the server, and where it is found
+app         which address shows what            security, keys  who may look
+pages       a session, its windows and pieces   readers, desk   a store for each request
+moment      what happened beside what was seen  rows, strip     its rows, and all of it as one line
+comparing   two moments                         cutting         what is huge, cut to a page
+searching   what was said                       history         requests, replies, compactions
+following   what is recorded, as it comes       chart, prices   what requests took
+listing     which sessions                      figures         what all of them took
+actions     changes, each asked first           rendering       templates, styles, scripts
+running     the server                          state           where it is found
 
 The fragments and the style are those of the export: ``foldlog.cli.formats.html``. Pages are made
 here; htmx puts parts of them into the page that is open. Nothing is loaded from elsewhere.

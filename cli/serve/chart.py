@@ -121,6 +121,8 @@ def usage_of(reply: Reply) -> Usage:
 
 def _line(history: History, reply: Reply) -> Line:
     request = history.before(reply.version)
+    if request is not None and history.reply(request) is not reply:
+        request = None  # it was left behind, or it was made for a summary
     return Line(
         request.number if request else None,
         request.version if request else reply.version,
@@ -158,13 +160,13 @@ def _bar(group: list[Line], usage: Usage, most: int, dearest: Decimal, share: fl
 
 
 def _words(group: list[Line], usage: Usage) -> str:
-    first, last = group[0].number, group[-1].number
+    first = group[0]
     if len(group) > 1:
-        name = f"Requests {first} to {last}"
-    elif group[0].is_summary:
-        name = "Request for a summary"
+        name = f"{len(group)} requests, versions {first.version} to {group[-1].version}"
+    elif first.number is None:
+        name = "Request for a summary" if first.is_summary else f"At version {first.version}"
     else:
-        name = f"Request {first}" if first else f"Version {group[0].version}"
+        name = f"Request {first.number}"
     parts = [f"{getattr(usage, kind):,} {NAMES[kind]}" for kind in KINDS if getattr(usage, kind)]
     return f"{name}: {', '.join(parts) or 'no tokens counted'}{_costs([usage])}"
 

@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from foldlog.cli.serve.desk import Desk
-from foldlog.cli.serve.moment import SHOWN_CHARS, Cell, Moment
+from foldlog.cli.serve.moment import SHOWN_CHARS, Moment
 from foldlog.cli.serve.rendering import is_fragment, rendered
+from foldlog.cli.serve.rows import Cell
 from foldlog.projections.explain.diff import Change, diff
 
 MOST = 60

@@ -18,8 +18,9 @@ from foldlog.cli.serve.chart import usage_of
 from foldlog.cli.serve.cutting import find_image
 from foldlog.cli.serve.desk import HEAD, Desk, number
 from foldlog.cli.serve.history import History
-from foldlog.cli.serve.moment import Moment, strip
+from foldlog.cli.serve.moment import Moment
 from foldlog.cli.serve.rendering import assets, is_fragment, rendered, version_of_assets
+from foldlog.cli.serve.strip import strip
 from foldlog.eventstore import StoreError, VersionNotFound
 from foldlog.projections.view.view import View
 

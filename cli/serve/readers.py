@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from queue import LifoQueue
+from queue import Empty, LifoQueue
 from threading import BoundedSemaphore, Lock
 
 from foldlog.cli.serve.history import Histories, History
@@ -117,7 +117,7 @@ class Readers:
 
     def _take(self) -> Reader:
         while not self._free.empty():
-            with suppress(Exception):
+            with suppress(Empty):  # another thread was faster
                 reader = self._free.get_nowait()
                 if time.monotonic() - reader.opened < FRESH:
                     return reader
