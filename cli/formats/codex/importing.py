@@ -52,6 +52,7 @@ class ThreadImport:
         self._run = run
         self._source = source if isinstance(source, Rollout) else Rollout(source.path, source.name)
         self._title = thread.Title()
+        self._cwd: str | None = None
         self._begin()
 
     def report(self) -> ImportReport:
@@ -67,6 +68,7 @@ class ThreadImport:
         records = [record for file in files for record in file.reading.records]
         notices = [LineNote(0, GONE)] if self._log.departs(records) is not None else []
         self._log.start(occurred=start.time, **start.data)
+        self._cwd = start.data["cwd"]
         for file in files:
             notices += self._read(file)
         self._shown.finish()
@@ -81,6 +83,7 @@ class ThreadImport:
         self._contents = Contents()
         self._model: str | None = None
         self._system: str | None = None
+        self._folder = self._cwd
 
     def _read(self, file: thread.File) -> list[LineNote]:
         """Read a file and what it goes on from."""
@@ -127,9 +130,19 @@ class ThreadImport:
         return True
 
     def _turn(self, record: Record, line: Line, payload: Line) -> bool:
-        model = payload.get("model")
+        """Write what holds for a turn; in a folder outside of the session's, the session moves."""
+        version = self._write(lines.event_type(line), line, record)
+        model, folder = payload.get("model"), payload.get("cwd")
         self._model = model if isinstance(model, str) else self._model
-        return False
+        if isinstance(folder, str) and not self._is_inside(folder):
+            self._derived("session.moved", {"cwd": folder}, f"{record.key}/moved", version)
+            self._folder = folder
+        return True
+
+    def _is_inside(self, folder: str) -> bool:
+        """Return whether a folder is that of the session, or inside it."""
+        own = self._folder or folder
+        return folder == own or folder.startswith(f"{own.rstrip('/')}/")
 
     def _started(self, record: Record, line: Line, payload: Line) -> bool:
         self._replies.turn()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.codex.lines import LINE_TYPES, payload_of
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import home
+from foldlog.cli.formats.source_files import home, is_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,10 +50,11 @@ class Rollout(Source):
             return None
         if id in self.known:
             return self.known[id]
-        root = codex_home(self.path)
-        folders = [root / name for name in FOLDERS] if root else [self.path.parent]
+        above = codex_home(self.path)
+        folders = [above / name for name in FOLDERS] if above else [self.path.parent]
         found = (path for folder in folders for path in folder.rglob(f"rollout-*{id}.jsonl"))
-        return next((path for path in found if file_id(path) == id), None)
+        inside = (above or self.path.parent).resolve()
+        return next((p for p in found if file_id(p) == id and is_inside(p, inside)), None)
 
 
 def default_locations() -> list[Path]:

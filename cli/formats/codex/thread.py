@@ -10,6 +10,7 @@ from foldlog.cli.formats.codex.lines import payload_of
 from foldlog.cli.formats.codex.rollouts import TITLES, codex_home, file_id
 from foldlog.cli.formats.jsonl_source import Reading
 from foldlog.cli.formats.report import LineNote
+from foldlog.cli.formats.source_files import is_inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,7 +194,7 @@ def _titles(path: Path) -> dict[str, str]:
     """Return the titles that Codex keeps for its threads, by their ids."""
     root = codex_home(path)
     file = root / TITLES if root is not None else None
-    if file is None or not file.is_file():
+    if root is None or file is None or not file.is_file() or not is_inside(file, root.resolve()):
         return {}
     lines = [record.value or {} for record in jsonl_source.read(file.read_bytes()).records]
     named = ((line.get("id"), line.get("thread_name")) for line in lines)

@@ -10,9 +10,9 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from foldlog.cli.formats import jsonl_source, openai_blocks
+from foldlog.cli.formats import openai_blocks
 from foldlog.cli.formats.jsonl_source import KEY_DIGITS, Reading
-from foldlog.cli.formats.kimi import branches, messages
+from foldlog.cli.formats.kimi import branches, files, messages
 from foldlog.cli.formats.kimi.compaction import RESULT, Compaction, Context, Said
 from foldlog.cli.formats.report import LineNote
 from foldlog.cli.formats.shown_events import ShownEvents
@@ -38,8 +38,6 @@ INTERRUPTED = (
 
 STOP_REASONS = {"max_tokens": "max_tokens", "tool_use": "tool_use", "end_turn": "end_turn"}
 
-MAIN = "main"
-
 GONE = "lines that were there before are gone; they are kept, and the head is where the file is"
 
 
@@ -63,10 +61,10 @@ class WireImport:
             return self._run.report(self._source, reading=reading)
         reading = Reading([*_keyed(reading.records)], reading.pending)
         first = reading.records[0]
-        state, agent = _state(self._source), _agent(self._source)
+        state, agent = files.state(self._source.path), files.agent(self._source.path)
         given = state.get("id")
-        id = given if isinstance(given, str) else _session(self._source)
-        wanted = id if agent == MAIN else f"{id}-{agent}"
+        id = given if isinstance(given, str) else files.session(self._source.path)
+        wanted = id if agent == files.MAIN else f"{id}-{agent}"
         log = self._run.session(
             self._run.name_for(wanted, self._source.file, first.digest), self._source
         )
@@ -84,10 +82,10 @@ class WireImport:
         own = meta.get(agent) if isinstance(meta, dict) else None
         labels = own.get("labels") if isinstance(own, dict) else None
         above = labels.get("parentAgentId") if isinstance(labels, dict) else None
-        parent = f"{id}-{above}" if isinstance(above, str) and above != MAIN else id
+        parent = f"{id}-{above}" if isinstance(above, str) and above != files.MAIN else id
         title, cwd = state.get("title"), state.get("cwd", state.get("workDir"))
         return {
-            "title": title if isinstance(title, str) and title and agent == MAIN else None,
+            "title": title if isinstance(title, str) and title and agent == files.MAIN else None,
             "cwd": cwd if isinstance(cwd, str) else None,
             "origin": {
                 "harness": "kimi",
@@ -96,7 +94,7 @@ class WireImport:
                 "version": (first.value or {}).get("protocol_version"),
                 "first": first.digest,
             },
-            "parent": None if agent == MAIN else {"session": parent, "kind": "subagent"},
+            "parent": None if agent == files.MAIN else {"session": parent, "kind": "subagent"},
         }
 
     # -- one line ----------------------------------------------------------------------------
@@ -308,25 +306,3 @@ def _identity(line: Line) -> str | None:
     else:
         return None
     return sha256(dumps(named)).hexdigest()[:KEY_DIGITS]
-
-
-def _agent(source: Source) -> str:
-    """Return the id of the agent whose log it is, by its folder."""
-    folder = source.path.parent
-    return folder.name if folder.parent.name == "agents" else MAIN
-
-
-def _session(source: Source) -> str:
-    in_session = source.path.parent.parent.name == "agents"
-    return source.path.parents[2].name if in_session else source.path.stem
-
-
-def _state(source: Source) -> Line:
-    """Return what the session says of itself, in the file beside the folder of its agents."""
-    if source.path.parent.parent.name != "agents":
-        return {}
-    file = (source.path.parents[2] / "state").with_suffix(".json")
-    if not file.is_file():
-        return {}
-    value, _ = jsonl_source.decoded(file.read_bytes().decode("utf-8", "surrogateescape"))
-    return value if isinstance(value, dict) else {}

@@ -206,6 +206,23 @@ def test_what_foldlog_rewound_stays_until_the_thread_goes_on(tmp_path: Path) -> 
     assert texts(store, "t-1")[-4:] == ["reply 2", "context 3", "prompt 3", "reply 3"]
 
 
+def test_a_turn_in_another_folder_moves_the_session(tmp_path: Path) -> None:
+    rollout = Rollout().line("turn_context", {"cwd": "/w/inner"}).message("user", "a")
+    rollout.line("turn_context", {"cwd": "/other"}).message("user", "b")
+    store, _ = imported(rollout.line("turn_context", {"cwd": "/other"}).write(tmp_path))
+    assert [e.data for e in store.read("t-1", types=["session.moved"])] == [{"cwd": "/other"}]
+
+
+def test_a_base_that_a_link_leads_to_from_outside_is_not_read(tmp_path: Path) -> None:
+    (base,) = SESSIONS.glob(f"*{SEGMENT}.jsonl")
+    (fork,) = SESSIONS.glob(f"*{FORK}.jsonl")
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / base.name).symlink_to(base)
+    shutil.copy(fork, tmp_path / "inside")
+    _, (report,) = imported(tmp_path / "inside" / fork.name)
+    assert SEGMENT in report.notices[0].reason
+
+
 def test_what_was_typed_and_the_titles_are_no_threads() -> None:
     skipped = [s.path.name for _, s in find(SourceFiles(DATA)) if s.skip]
     assert skipped == ["session_index.jsonl"]
