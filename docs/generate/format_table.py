@@ -164,6 +164,16 @@ ROWS = (
         verified="llm 0.36 writing; 8 of 8 requests of 0.27.1, but for a file's content",
     ),
     Row(
+        "cline",
+        "Cline 3; tasks of its extension, Roo Code, Kilo Code",
+        branches="in: rewinds",
+        compactions="in",
+        subagents="in",
+        images="in",
+        usage="in",
+        verified="the program, 3.0.65: 2 resumes compared; tasks by the public source",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.0 to 1.8)",
         branches="out: the view",

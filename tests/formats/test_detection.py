@@ -20,6 +20,7 @@ SAMPLES_OF = {
     "aider": ("fixtures/foreign/aider/*.md", "formats/aider/data/[mz]*.md"),
     "atif": ("fixtures/foreign/atif/*.json", "formats/atif/data/*.json"),
     "claude-code": ("fixtures/claude/*", "fixtures/claude_probes/[!E]*.jsonl"),
+    "cline": ("formats/cline/data/*/*/*.messages.json",),
     "codex": ("fixtures/foreign/codex/*.jsonl", "formats/codex/data/*/sessions"),
     "copilot": ("fixtures/foreign/copilot/*.jsonl", "formats/copilot/data/c*.jsonl"),
     "dsh": ("fixtures/foreign/dsh/*.jsonl",),
