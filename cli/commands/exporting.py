@@ -15,7 +15,6 @@ from foldlog.cli.commands.format_names import FormatName, HelpWithFormats
 from foldlog.cli.formats import EXPORTERS, FolderExporter
 from foldlog.cli.formats.losses import Losses
 from foldlog.cli.formats.protocols import (
-    CountingExporter,
     NarrativeExporter,
     SendingExporter,
     SessionsExporter,
@@ -71,8 +70,6 @@ class _Export:
         if self.telling == ALL and isinstance(exporter, ViewExporter):
             return exporter.export_view(self.conversation(name))
         until = export_version(self.store, name, self.at)
-        if isinstance(exporter, CountingExporter):
-            self.losses.take(exporter.not_carried(self.store, name, until))
         if self.telling == ALL:
             return formats.export_lines(
                 self.store, name, format=self.form, until=until, whole=self.whole

@@ -297,9 +297,13 @@ def _turns(messages: Iterable[Message], at: int) -> Iterator[Turn]:
 
 
 def _same_reply(place: int, part: tuple[Item, Content]) -> object:
-    """Return what the parts of one reply have in common, and nothing else does."""
+    """Return what the parts of one reply have in common, and nothing else does.
+
+    Replies without an id that follow one another are one: a program that keeps each call as an item
+    of its own made them in one.
+    """
     item, _ = part
-    return item.reply or place
+    return item.reply or (item.role if item.role == "assistant" else place)
 
 
 def _recorded(event: Event) -> list[Json]:

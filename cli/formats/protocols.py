@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.conversation import Conversation
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.jsonl_source import Reading
-    from foldlog.cli.formats.losses import Losses
     from foldlog.cli.formats.report import ImportReport
     from foldlog.cli.formats.source_files import SourceFiles
     from foldlog.cli.formats.telling import Telling
@@ -136,14 +135,6 @@ class WholeExporter(Protocol):
 
     def export_whole(self, store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
         """Return the content with all that the view shows in part or not at all (``--whole``)."""
-
-
-@runtime_checkable
-class CountingExporter(Protocol):
-    """What an exporter offers as well, if its form cannot hold all that the model sees."""
-
-    def not_carried(self, store: Store, session: str, until: int | None = None) -> Losses:
-        """Return what is left out of the export of a session."""
 
 
 @runtime_checkable

@@ -9,13 +9,14 @@ drafts        events on their way into         compaction   boundaries and summa
               the store                        resume_head  the head, when all is read
 exporting     events → lines                   writing      lines for what was recorded live
 handoff       a file that the program resumes  shown        what a view shows in another way
+from_view     another program's session → lines
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foldlog.cli.formats.claude_code.exporting import export_lines, export_whole, not_carried
+from foldlog.cli.formats.claude_code.exporting import export_lines, export_view, export_whole
 from foldlog.cli.formats.claude_code.handoff import hand_off
 from foldlog.cli.formats.claude_code.sources import default_locations, find, is_record, records
 
@@ -31,12 +32,12 @@ __all__ = [
     "begin",
     "default_locations",
     "export_lines",
+    "export_view",
     "export_whole",
     "find",
     "hand_off",
     "import_source",
     "is_record",
-    "not_carried",
 ]
 
 

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from foldlog.cli.formats.claude_code import lines
+from foldlog.cli.formats.claude_code.from_view import lines_of
 from foldlog.cli.formats.claude_code.shown import ShownLines
 from foldlog.cli.formats.claude_code.writing import Writer
 from foldlog.cli.formats.losses import Losses
@@ -15,6 +16,7 @@ from foldlog.eventstore.codec import dumps
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from foldlog.cli.formats.conversation import Conversation
     from foldlog.eventstore import Store
     from foldlog.eventstore.events import Event
 
@@ -39,6 +41,28 @@ class Exported(NamedTuple):
     place: tuple[int, int]
     touches: bool
     content: bytes
+
+
+def export_view(conversation: Conversation) -> Iterator[bytes]:
+    """Yield the lines of a session, each with its newline.
+
+    The lines of a transcript that was imported are given back. What was recorded live is written as
+    the program would have kept it, and what another program kept as a transcript of its view.
+    """
+    if _is_of_another_program(conversation):
+        return lines_of(conversation)
+    version = conversation.view.version
+    until = None if version >= conversation.session.head else version
+    conversation.losses.take(_not_carried(conversation.store, conversation.id, until))
+    write = export_whole if conversation.whole else export_lines
+    return write(conversation.store, conversation.id, until)
+
+
+def _is_of_another_program(conversation: Conversation) -> bool:
+    """Return whether a session was imported from another program's files."""
+    origin = conversation.harness
+    is_own = (origin.get("harness"), origin.get("importer")) == ("claude-code", "foldlog")
+    return "file" in origin and not is_own
 
 
 def export_lines(store: Store, session: str, until: int | None = None) -> Iterator[bytes]:
@@ -90,14 +114,8 @@ def _export(store: Store, session: str, until: int | None, shown: ShownLines) ->
         yield pending + b"\n"
 
 
-def not_carried(store: Store, session: str, until: int | None = None) -> Losses:
-    """Return what a transcript has no line for: settings and system messages recorded live.
-
-    Args:
-        store: The store that holds the session.
-        session: Its id.
-        until: Only what was recorded up to this version of the session.
-    """
+def _not_carried(store: Store, session: str, until: int | None) -> Losses:
+    """Return what a transcript has no line for: settings and system messages recorded live."""
     losses = Losses()
     for event in store.read(session, until=until, types=[*UNWRITTEN]):
         if not is_line(event) and "of" not in event.meta:

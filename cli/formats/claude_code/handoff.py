@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from foldlog.cli.formats.claude_code.exporting import export_lines, export_whole, not_carried
+from foldlog.cli.formats.claude_code.exporting import export_view
 from foldlog.cli.formats.protocols import Handoff
 from foldlog.cli.formats.source_files import home
 from foldlog.eventstore.codec import dumps, loads
@@ -49,10 +49,7 @@ def _projects() -> Path:
 
 def _lines(conversation: Conversation, id: str) -> Iterator[bytes]:
     """Yield the lines of the session as its own; what is no JSON is of no use to the program."""
-    lost = not_carried(conversation.store, conversation.id, conversation.view.version)
-    conversation.losses.take(lost)
-    write = export_whole if conversation.whole else export_lines
-    for line in write(conversation.store, conversation.id, conversation.view.version):
+    for line in export_view(conversation):
         try:
             fields = loads(line)
         except ValueError:

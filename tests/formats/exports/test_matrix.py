@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from foldlog.cli.formats import IMPORTERS, import_path
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session
+from foldlog.projections.render.api_rules import check
 from tests.cli import demo
 from tests.formats.exports.conftest import exported
 from tests.formats.exports.test_atif import harbor
@@ -21,6 +23,9 @@ from tests.formats.test_detection import SAMPLES
 from tests.responses.rules import problem
 
 FORMATS = [name for name in dict.fromkeys(format for format, _ in SAMPLES) if name in IMPORTERS]
+OWN = ("claude-code", "foldlog")
+"""Sessions that are given to Claude Code as their own lines, not as the view shows them."""
+
 FEW = 12
 """Samples of each format: the smallest."""
 
@@ -112,10 +117,41 @@ def takes_otel(content: bytes) -> None:
     assert {span.get("parentSpanId", ids[0]) for span in found} <= set(ids)
 
 
+def takes_claude_code(content: bytes) -> None:
+    assert list(imported_again(content))
+
+
+def imported_again(content: bytes) -> Iterator[dict[str, Any]]:
+    """The request of each session in a transcript."""
+    with TemporaryDirectory() as folder, EventStore(":memory:") as store:
+        path = Path(folder) / "transcript.jsonl"
+        path.write_bytes(content)
+        reports = list(import_path(store, path, format="claude-code"))
+        assert len(reports) == 1
+        for info in store.sessions():
+            yield Session(store, info.session).render(open="recover")
+
+
+def said(request: dict[str, Any]) -> list[Any]:
+    """Texts, calls and results of a request in order, whatever the messages they stand in."""
+    return [thing for message in request["messages"] for thing in _said(message["content"])]
+
+
+def _said(content: Any) -> Iterator[Any]:
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+        if block["type"] == "tool_use":
+            yield block["id"], block["name"], block["input"]
+        elif block["type"] == "tool_result":
+            yield block["tool_use_id"], [*_said(block.get("content") or [])]
+        elif block["type"] == "text":
+            yield block["text"].strip()
+
+
 READERS: dict[str, Callable[[bytes], None]] = {
     "openai": takes_openai,
     "openai-chat": takes_chat,
     "atif": takes_atif,
+    "claude-code": takes_claude_code,
     "codex": takes_codex,
     "pi": takes_pi,
     "opencode": takes_opencode,
@@ -134,10 +170,19 @@ def test_what_reads_it_takes_it(format: str, to: str) -> None:
             READERS[to](content)
 
 
+@pytest.mark.parametrize("format", [name for name in FORMATS if name not in OWN])
+def test_claude_code_is_given_what_the_model_saw(format: str) -> None:
+    for store, session in sessions(format):
+        content, _ = exported(store, session, "claude-code")
+        (again,) = imported_again(content)
+        assert check(again) == []
+        assert said(again) == said(Session(store, session).render(open="recover"))
+
+
 @pytest.mark.parametrize("to", READERS)
 def test_hostile_text_does_no_harm(to: str) -> None:
     with EventStore(":memory:") as store:
         demo.record(store)
         content, _ = exported(store, demo.HOSTILE, to)
         READERS[to](content)
-        assert b"\\ud800" not in content
+        assert b"\\ud800" not in content or to == "claude-code", "whose lines are kept as they are"
