@@ -383,7 +383,7 @@ def _translate(error: Exception, path: str) -> FoldlogError:
         )
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{path} is locked by another program ({error}). Try again.")
-    return StoreError(f"{path}: {error}.")
+    return StoreError(f"{path}: {error}. `foldlog verify` compares its tables with what they were.")
 
 
 def _text_or_bytes(encoded: bytes) -> str | bytes:

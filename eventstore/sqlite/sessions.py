@@ -18,6 +18,7 @@ from foldlog.eventstore.codec import dumps, loads
 from foldlog.eventstore.errors import CorruptEvent, ReadOnlyStore, StoreBusy, StoreFull
 from foldlog.eventstore.events import Event, Json
 from foldlog.eventstore.listing import MESSAGES, PREVIEWED, TELLING, TIMED, SessionInfo
+from foldlog.eventstore.sqlite import schema
 from foldlog.eventstore.sqlite.connection import Connection
 from foldlog.eventstore.sqlite.reader import SELECT, SESSION, Reader
 
@@ -205,9 +206,17 @@ class SessionList:
         return listing.newest_time(events)
 
 
+TEMPORARY = next(
+    statement.replace("CREATE TABLE", "CREATE TEMP TABLE")
+    for statement in schema.statements(schema.TABLES)
+    if "CREATE TABLE sessions" in statement
+)
+"""A list for one connection only. What has its name in the file may be anything."""
+
+
 def show(reader: sqlite3.Connection, infos: Iterable[SessionInfo]) -> None:
     """Let a connection see this list instead of the stored one."""
-    reader.execute("CREATE TEMP TABLE sessions AS SELECT * FROM main.sessions WHERE 0")
+    reader.execute(TEMPORARY)
     reader.executemany(UPSERT, [_row(info) for info in infos])
 
 

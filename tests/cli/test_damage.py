@@ -9,6 +9,7 @@ import pytest
 
 from foldlog.eventstore import EventDraft, EventStore
 from foldlog.eventstore.codec import loads
+from foldlog.eventstore.sqlite.sessions import COLUMNS
 from foldlog.projections.view.fold import Fold
 from tests.cli.conftest import Run
 from tests.cli.demo import DEMO
@@ -135,3 +136,41 @@ def execute(db: Path, statement: str, values: tuple[object, ...] = ()) -> list[t
     connection.commit()
     connection.close()
     return rows
+
+
+LIES = f"CREATE VIEW sessions AS SELECT {', '.join(f'{{}} AS {name}' for name in COLUMNS)}"
+ENDLESS = " FROM (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n)"
+
+HOSTILE = {
+    "a view of bytes": ("DROP TABLE sessions", LIES.replace("{}", "x'ff'")),
+    "a view of texts": ("DROP TABLE sessions", LIES.replace("{}", "char(27) || '[2J'")),
+    "a view that fails": ("DROP TABLE sessions", "CREATE VIEW sessions AS SELECT * FROM gone"),
+    "a view that never ends": ("DROP TABLE sessions", LIES.replace("{}", "x") + ENDLESS),
+    "checkpoints beyond the log": ("UPDATE checkpoints SET position = 1 << 62",),
+    "checkpoints of bytes": ("UPDATE checkpoints SET position = x'ff'",),
+    "rows of bytes": ("UPDATE sessions SET tags = x'ff', origin = x'ff', started = x'ff'",),
+    "no rows": ("DELETE FROM sessions",),
+}
+"""What somebody may do to what is derived from the log: each a few statements."""
+
+
+@pytest.mark.parametrize("change", HOSTILE)
+def test_what_was_derived_may_say_anything(db: Path, run: Run, change: str) -> None:
+    """It is not believed: a command says what the log says, or names what is in the way."""
+    commands = ["sessions", "search the", f"log {DEMO}", "stats", f"view {DEMO}", "verify"]
+    before = {command: run(*command.split()) for command in commands}
+    for statement in HOSTILE[change]:
+        execute(db, statement)
+    for command in commands:
+        result = run(*command.split())
+        assert "should not happen" not in result.stderr
+        assert result.exit_code in (0, 1, 2)
+        if command != "verify":
+            assert facts(result.stdout) == facts(before[command].stdout), command
+    named = "view sessions is in the way" in result.stdout
+    assert named == ("view" in change)
+
+
+def facts(out: str) -> list[str]:
+    """What an answer says, the size of the file left aside."""
+    return [" ".join(line.split()) for line in out.splitlines() if "bytes" not in line]
