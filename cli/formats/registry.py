@@ -39,6 +39,7 @@ BUILT_IN_IMPORTERS = {
     "pi": "pi",
     "messages": "messages",
     "aider": "aider",
+    "dsh": "dsh",
 }
 """The module of each importer in this package. Detection asks them in this order."""
 

@@ -93,6 +93,14 @@ ROWS = (
         " out: 0.171.0 resumes it",
     ),
     Row(
+        "dsh",
+        "DeepSeek Harness's event log",
+        compactions="in: checkpoints, pruned results",
+        subagents="in",
+        usage="in",
+        verified="two logs of its tests",
+    ),
+    Row(
         "aider",
         "aider's chat history",
         usage="in: as printed",
