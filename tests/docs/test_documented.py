@@ -17,6 +17,7 @@ import foldlog.projections.compaction
 from foldlog import EventDraft, EventStore, FoldlogError, Session
 from foldlog.cli.event_types import TYPES
 from foldlog.cli.formats import import_path
+from foldlog.cli.formats.registry import BUILT_IN_IMPORTERS
 from foldlog.cli.main import COMMANDS
 from foldlog.eventstore.errors import ContextError
 
@@ -29,7 +30,7 @@ TYPE = re.compile(rf"({'|'.join(KINDS.split())}|snapshot|head|policy|content|sou
 """What the name of an event type looks like."""
 
 
-SOURCES = ("claude.", "opencode.", "gemini.", "qwen.", "openhands.", "atif.")
+SOURCES = ("claude.", *(f"{name.replace('-', '_')}." for name in BUILT_IN_IMPORTERS))
 """What the types begin with that an importer keeps from its source."""
 
 
