@@ -3,6 +3,7 @@
 # make clients install Claude Code, Codex, OpenCode, pi and others into build/clients, and run them live
 # make lint    style, types, and documentation that agrees with the program
 # make docs    write the generated parts of the documentation anew
+# make pictures  take the pictures of docs/serve.md again: needs Chromium
 # make bench   measure against raw sqlite3 and the peers; writes benchmarks/README.md
 #
 # All set-up goes into .venv; PYTHON names the interpreter it is made from (3.11 or later).
@@ -14,7 +15,7 @@ READY := $(VENV)/.ready
 COGGED = README.md $(wildcard docs/*.md)
 COG = $(BIN)/python -m cogapp -P -r --markers="<!--[cog cog]--> <!--[end]-->"
 
-.PHONY: all setup demo test clients lint docs bench clean
+.PHONY: all setup demo test clients lint docs pictures bench clean
 all: lint test
 
 setup: $(READY)
@@ -54,6 +55,9 @@ docs: $(READY)
 	$(BIN)/python -m docs.generate.invisible
 	$(BIN)/python -m docs.picture
 	$(COG) $(COGGED)
+
+pictures: $(READY)
+	$(BIN)/python -m docs.viewer
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks --write

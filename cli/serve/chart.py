@@ -92,7 +92,8 @@ class Chart:
 
 def chart(history: History) -> Chart:
     """Return the chart of a session's requests."""
-    lines = [_line(history, reply) for reply in history.replies]
+    pairs = zip(history.replies, history.usages, strict=True)
+    lines = [_line(history, reply, usage) for reply, usage in pairs]
     share = 100 / max(1, history.last)
     groups = list(_groups(lines, history.last))
     sums = [total(line.usage for line in group) for group in groups]
@@ -114,12 +115,7 @@ def chart(history: History) -> Chart:
     )
 
 
-def usage_of(reply: Reply) -> Usage:
-    """Return what a reply took, with what other models did for it."""
-    return total(usage for _, usage in reply.bills())
-
-
-def _line(history: History, reply: Reply) -> Line:
+def _line(history: History, reply: Reply, usage: Usage) -> Line:
     request = history.before(reply.version)
     if request is not None and history.reply(request) is not reply:
         request = None  # it was left behind, or it was made for a summary
@@ -128,7 +124,7 @@ def _line(history: History, reply: Reply) -> Line:
         request.version if request else reply.version,
         reply.at,
         reply.model,
-        usage_of(reply),
+        usage,
         reply.type in SUMMARIES,
     )
 

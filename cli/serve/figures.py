@@ -13,10 +13,11 @@ from starlette.responses import Response
 from foldlog.cli.local_time import day, since_epoch
 from foldlog.cli.serve.chart import KINDS, Piece
 from foldlog.cli.serve.desk import Desk, number
+from foldlog.cli.serve.history import usage_of
 from foldlog.cli.serve.rendering import is_fragment, rendered
 from foldlog.eventstore import SessionNotFound, Store
 from foldlog.eventstore.listing import SessionInfo
-from foldlog.projections.explain.replies import PAID, Replies, Reply, Usage
+from foldlog.projections.explain.replies import PAID, Replies, Reply, Usage, total
 from foldlog.projections.explain.statistics import Period
 
 PERIODS = (7, 30, 90, 0)
@@ -67,13 +68,12 @@ def _figures(store: Store, days: int) -> Figures:
     since = since_epoch(datetime.now(UTC) - timedelta(days=days)) if days else None
     period = Period(since)
     infos = {info.session: info for info in store.sessions() if period.holds(info.last)}
-    replies = [reply for reply in _replies(store, infos) if period.holds(reply.at)]
-    total = Usage()
-    for reply in replies:
-        _add(total, reply)
+    replies = [
+        (reply, usage_of(reply)) for reply in _replies(store, infos) if period.holds(reply.at)
+    ]
     projects = _grouped(replies, lambda reply: _project(infos.get(reply.session)))
     return Figures(
-        total,
+        total(usage for _, usage in replies),
         tuple(sorted(_groups(_grouped(replies, lambda reply: day(reply.at))))),
         tuple(_dearest(projects)),
         tuple(_dearest(_grouped(replies, lambda reply: reply.model))),
@@ -98,15 +98,10 @@ def _project(info: SessionInfo | None) -> str:
     return (info.cwd if info else None) or "no folder"
 
 
-def _add(usage: Usage, reply: Reply) -> None:
-    for _, part in reply.bills():
-        usage.add(part)
-
-
-def _grouped(replies: list[Reply], name: Callable[[Reply], str]) -> dict[str, Usage]:
+def _grouped(replies: list[tuple[Reply, Usage]], name: Callable[[Reply], str]) -> dict[str, Usage]:
     found: dict[str, Usage] = {}
-    for reply in replies:
-        _add(found.setdefault(name(reply), Usage()), reply)
+    for reply, usage in replies:
+        found.setdefault(name(reply), Usage()).add(usage)
     return found
 
 

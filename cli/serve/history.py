@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from foldlog.eventstore import Event, InvalidView, Store
 from foldlog.eventstore.listing import compacts
-from foldlog.projections.explain.replies import PAID, Replies, Reply
+from foldlog.projections.explain.replies import PAID, Replies, Reply, Usage, total
 from foldlog.projections.view.lineage import Lineage, is_version
 from foldlog.projections.view.open import open_view
 
@@ -41,12 +41,14 @@ class History:
         last: That version.
         requests: In the order of what they showed.
         replies: Each reply once, by the version that has its final figures.
+        usages: What each of them took, with what other models did for it.
         compactions: The versions of the edits that put a summary or a marker in place of a range.
     """
 
     last: int
     requests: tuple[Request, ...]
     replies: tuple[Reply, ...]
+    usages: tuple[Usage, ...]
     compactions: tuple[int, ...]
 
     def request(self, number: int) -> Request | None:
@@ -71,10 +73,26 @@ class History:
 
     def reply(self, request: Request) -> Reply | None:
         """Return the reply to a request: the first one after what it showed, before the next."""
+        found = self._place(request)
+        return None if found is None else self.replies[found]
+
+    def usage(self, request: Request) -> Usage | None:
+        """Return what the reply to a request took."""
+        found = self._place(request)
+        return None if found is None else self.usages[found]
+
+    def _place(self, request: Request) -> int | None:
         end = self.after(request.version)
         found = bisect_right(self.replies, request.version, key=lambda reply: reply.version)
-        reply = self.replies[found] if found < len(self.replies) else None
-        return reply if reply and (end is None or reply.version <= end.version + 1) else None
+        if found == len(self.replies):
+            return None
+        is_own = end is None or self.replies[found].version <= end.version + 1
+        return found if is_own else None
+
+
+def usage_of(reply: Reply) -> Usage:
+    """Return what a reply took, with what other models did for it."""
+    return total(usage for _, usage in reply.bills())
 
 
 class Histories:
@@ -109,6 +127,7 @@ class _Growing:
         self._messages: list[tuple[int, str | int]] = []
         self._sent: list[int] = []
         self._compactions: list[int] = []
+        self._usages: dict[tuple[int, str, int], Usage] = {}
         self._newest: History | None = None
 
     def now(self, store: Store, session: str) -> History:
@@ -138,12 +157,21 @@ class _Growing:
     def _history(self, store: Store, session: str) -> History:
         seen = self._sent or self._shown_to(_lineage(store, session, self.last))
         requests = (Request(number, version) for number, version in enumerate(seen, start=1))
+        replies = sorted(self._replies.once(), key=lambda reply: reply.version)
         return History(
             self.last,
             tuple(sorted(requests, key=lambda request: (request.version, request.number))),
-            tuple(sorted(self._replies.once(), key=lambda reply: reply.version)),
+            tuple(replies),
+            tuple(map(self._usage, replies)),
             tuple(self._compactions),
         )
+
+    def _usage(self, reply: Reply) -> Usage:
+        """Return what a reply took: looking prices up takes longer than all the rest."""
+        key = reply.version, reply.name, len(reply.usage)
+        if key not in self._usages:
+            self._usages[key] = usage_of(reply)
+        return self._usages[key]
 
     def _shown_to(self, lineage: Lineage) -> list[int]:
         """Return what each reply on a lineage was shown, as ``request:K`` counts without requests:

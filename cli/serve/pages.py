@@ -14,7 +14,6 @@ from foldlog.cli.describe import page as lines_of
 from foldlog.cli.serve import listing
 from foldlog.cli.serve.addresses import Addresses, address
 from foldlog.cli.serve.chart import chart as chart_of
-from foldlog.cli.serve.chart import usage_of
 from foldlog.cli.serve.cutting import find_image
 from foldlog.cli.serve.desk import HEAD, Desk, number
 from foldlog.cli.serve.history import History
@@ -95,7 +94,7 @@ def _now(history: History | None, view: View) -> dict[str, Any]:
         "before": history.before(view.version),
         "after": history.after(view.version),
         "reply": reply,
-        "usage": usage_of(reply) if reply else None,
+        "usage": history.usage(request) if request else None,
     }
 
 

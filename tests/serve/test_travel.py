@@ -334,3 +334,39 @@ class TestSessions:
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/sessions/{SHOWCASE}")
+
+
+CONTRASTS = Path(__file__).with_name("contrast.js").read_text("utf-8")
+"""Texts with too little contrast: WCAG AA asks for 4.5 to 1."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "address",
+    ["/", f"/sessions/{SHOWCASE}", f"/sessions/{SHOWCASE}?at=10&near=4", "/search?q=cents",
+     f"/compare/{SHOWCASE}?from=9&to=21"],
+)  # fmt: skip
+def test_texts_have_contrast(site: Site, visit: Open, address: str, scheme: str) -> None:
+    page = visit(site, address, color_scheme=scheme, viewport=WIDE).page
+    expect(page.locator("#chart .waiting")).to_have_count(0)
+    assert page.evaluate(CONTRASTS) == []
+
+
+def test_screen_readers_find_their_way(site: Site, visit: Open) -> None:
+    page = visit(site, f"/sessions/{SHOWCASE}?at=12", viewport=WIDE).page
+    slider = page.get_by_role("slider", name="Moment of the session")
+    assert slider.get_attribute("aria-valuetext") == "Request 3 of 4 · version 12 of 21"
+    for role, name in (
+        ("banner", None),
+        ("main", "What happened, and what the model saw"),
+        ("navigation", "Travel"),
+        ("region", "Time travel"),
+        ("search", None),
+        ("button", "Follow"),
+        ("link", "The next request"),
+        ("img", "What the model saw of versions 1 to 12"),
+        ("heading", "What happened"),
+    ):
+        found = page.get_by_role(role, name=name) if name else page.get_by_role(role)
+        expect(found.first).to_be_visible()
+    assert page.get_by_role("region", name="User, 4").count() == 1
