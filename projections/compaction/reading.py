@@ -19,6 +19,7 @@ from foldlog.projections.compaction.measure import Totals
 from foldlog.projections.compaction.sizes import TOKENS, Unit
 from foldlog.projections.compaction.visible import Messages, Visible, merged, speaks
 from foldlog.projections.compaction.window import Window
+from foldlog.projections.render.call_names import CallNames
 from foldlog.projections.render.items import Item, Kind
 from foldlog.projections.tokens.counting import Count, counted, estimated
 from foldlog.projections.tokens.model_windows import window_of
@@ -91,7 +92,11 @@ class ViewReader:
 
     def edited(self, window: Window, view: View) -> Window:
         """Return the window of a view that edits made of another: what they left alone is kept."""
-        known = {(part.version, part.nth, part.item.kind): part for part in window.parts}
+        known = {
+            (part.version, part.nth, part.item.kind): part
+            for part in window.parts
+            if not part.is_named
+        }
         parts = _PartList(self.unit)
         for part in _visible(view, read(view), known):
             parts.add(part)
@@ -119,6 +124,7 @@ class _PartList:
         self._parts: list[Visible] = []
         self._numbers: list[int] = []
         self._messages = Messages()
+        self._names = CallNames()
         self._size = 0
         self._live: Counter[str] = Counter()
         self._replies = 0
@@ -128,6 +134,7 @@ class _PartList:
 
     def add(self, part: Visible) -> None:
         """Add the next part."""
+        part = part.named(self._names)
         number = self._messages.number(part.item)
         self._parts.append(part)
         self._numbers.append(number)

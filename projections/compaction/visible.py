@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.compaction.sizes import TOKENS, Unit, length
+from foldlog.projections.render.call_names import CallNames
 from foldlog.projections.render.items import Item, items_from
 from foldlog.projections.render.replies import calls_of
 from foldlog.projections.render.replies import results as results_in
@@ -28,12 +29,13 @@ class Visible:
         shown: How.
         spans: The versions that it stands for: its own, or all that a summary or a marker hides.
         nth: Which of the items of its version it is, from 0.
+        is_named: Whether a call in it, or the one that it answers, has a name that is not its id.
 
     Args:
         tokens: Its estimated tokens, where they were counted already.
     """
 
-    __slots__ = ("_sizes", "item", "nth", "shown", "spans")
+    __slots__ = ("_sizes", "is_named", "item", "nth", "shown", "spans")
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Visible:
         self.shown = shown
         self.spans = spans
         self.nth = nth
+        self.is_named = False
         self._sizes: dict[str, int] = {} if tokens is None else {TOKENS.name: tokens}
 
     @property
@@ -112,6 +115,15 @@ class Visible:
         assert self.event is not None, "only what is seen in its own place can be shown differently"
         items = list(merged(items_from(self.event, shown)))
         return Visible(items[self.nth], shown, self.spans, self.nth)
+
+    def named(self, names: CallNames) -> Visible:
+        """Return the part with the names of its calls; the same where they are their ids."""
+        item = names.apart(self.item)
+        if item is self.item:
+            return self
+        made = Visible(item, self.shown, self.spans, self.nth, tokens=self._sizes.get(TOKENS.name))
+        made.is_named = True
+        return made
 
     def size(self, unit: Unit) -> int:
         """Return what it takes, counted once."""

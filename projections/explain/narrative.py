@@ -45,6 +45,7 @@ from foldlog.projections.wire.blocks import (
     plain_text,
 )
 from foldlog.projections.wire.contents import content
+from foldlog.projections.wire.pairing import Pairing
 
 __all__ = [
     "Block",
@@ -382,6 +383,9 @@ class Child:
 
 Narrative: TypeAlias = Iterator[Title | Passage | Child]
 
+_Place: TypeAlias = tuple[int, int]
+"""A call: the version of its event, and which of the calls in it it is."""
+
 
 def narrate(store: Store, session: str, until: int | None = None) -> Narrative:
     """Tell a session up to a version; by default, up to its last.
@@ -477,12 +481,12 @@ class Narrator:
         self, event: Event, children: dict[str | None, list[SessionInfo]]
     ) -> Iterator[Passage]:
         seen = sight(self._view, event)
-        results = self._results(event)
+        results = iter(self._results(event))
         for passage in _blocks(event, seen):
             yield from self._heading(event, seen)
             if isinstance(passage, Call):
                 started = tuple(children.pop(passage.id, ()))
-                yield replace(passage, result=results.get(str(passage.id)), children=started)
+                yield replace(passage, result=next(results, None), children=started)
             else:
                 yield passage
 
@@ -496,17 +500,15 @@ class Narrator:
             kind = event.data.get("kind") if event.type == "attachment.added" else None
             yield Heading(event, seen, str(kind) if kind else None)
 
-    def _results(self, event: Event) -> dict[str, Result]:
-        """Read the results of a message's calls."""
-        calls = (str(call_id(block)) for block in _calls(event))
-        versions = sorted(set(filter(None, map(self._pairs.answer, calls))))
-        found = self._store.read_ranges(self._session, [(v, v) for v in versions])
-        return {
-            str(call_id(answer.data)): Result(
-                answer, sight(self._view, answer), 1, result_block(answer.data)
-            )
-            for answer in found
+    def _results(self, event: Event) -> list[Result | None]:
+        """Read the results of a message's calls, call by call."""
+        answers = [self._pairs.answer(event, nth) for nth, _ in enumerate(_calls(event))]
+        versions = sorted(set(filter(None, answers)))
+        found = {
+            answer.version: Result(answer, sight(self._view, answer), 1, result_block(answer.data))
+            for answer in self._store.read_ranges(self._session, [(v, v) for v in versions])
         }
+        return [found.get(answer or 0) for answer in answers]
 
 
 class _Pairs:
@@ -514,8 +516,10 @@ class _Pairs:
 
     def __init__(self) -> None:
         self._known = (1, 0)
-        self._calls: dict[str, int] = {}
-        self._results: dict[str, list[int]] = {}
+        self._calls: dict[int, tuple[list[str], Json]] = {}
+        self._results: dict[int, str] = {}
+        self._answers: dict[_Place, int] | None = None
+        self._told: frozenset[int] = frozenset()
 
     def unknown(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the parts of a range that are not known; from now on they are."""
@@ -528,23 +532,34 @@ class _Pairs:
 
     def add(self, event: Event) -> None:
         """Add an event of the stretch."""
+        self._answers = None
         if event.type == RESULT_EVENT:
-            self._results.setdefault(str(call_id(event.data)), []).append(event.version)
-        for block in _calls(event):
-            call = str(call_id(block))
-            self._calls[call] = min(event.version, self._calls.get(call, event.version))
+            self._results[event.version] = str(call_id(event.data))
+        else:
+            ids = [str(call_id(block)) for block in _calls(event)]
+            self._calls[event.version] = ids, event.data.get("id")
 
-    def answer(self, call: str) -> int | None:
-        """Return the version of a call's first result; None without one."""
-        made = self._calls.get(call)
-        results = self._results.get(call, ())
-        return None if made is None else min((v for v in results if v > made), default=None)
+    def answer(self, event: Event, nth: int) -> int | None:
+        """Return the version of the first result of one of an event's calls; None without one."""
+        return self._paired().get((event.version, nth))
 
     def is_answer(self, event: Event) -> bool:
         """Return whether an event is the first result of a call."""
-        if event.type != RESULT_EVENT:
-            return False
-        return self.answer(str(call_id(event.data))) == event.version
+        self._paired()
+        return event.version in self._told
+
+    def _paired(self) -> dict[_Place, int]:
+        if self._answers is None:
+            self._answers, pairing = {}, Pairing[_Place]()
+            for version in sorted(self._calls.keys() | self._results.keys()):
+                ids, reply = self._calls.get(version, ([], None))
+                for nth, id in enumerate(ids):
+                    pairing.made(id, (version, nth), version, reply)
+                call = pairing.answer(self._results[version]) if version in self._results else None
+                if call is not None:
+                    self._answers.setdefault(call, version)
+            self._told = frozenset(self._answers.values())
+        return self._answers
 
 
 def _calls(event: Event) -> Iterator[Json]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from foldlog.eventstore.events import Event
 from foldlog.projections.wire.blocks import CALLS, RESULT, blocks, call_id, content_of, kind
+from foldlog.projections.wire.pairing import Pairing
 
 
 def of_tool(events: Iterable[Event], tool: str) -> Iterator[Event]:
@@ -15,23 +16,22 @@ def of_tool(events: Iterable[Event], tool: str) -> Iterator[Event]:
         events: The events of a session, from its first.
         tool: The name of the tool.
     """
-    calls: set[str | None] = set()
+    pairing = Pairing[str]()
     for event in events:
-        made = {
-            call_id(block)
-            for block in blocks(content_of(event.data.get("content")))
-            if kind(block) in CALLS and block.get("name") == tool
-        }
-        calls |= made - {None}
-        if made or not calls.isdisjoint(_answered_calls(event)):
+        content, reply = blocks(content_of(event.data.get("content"))), event.data.get("id")
+        made = [block for block in content if kind(block) in CALLS]
+        for block in made:
+            pairing.made(str(call_id(block)), str(block.get("name")), event.version, reply)
+        names = {pairing.answer(id) for id in _answered_calls(event)}
+        if tool in names or any(block.get("name") == tool for block in made):
             yield event
 
 
-def _answered_calls(event: Event) -> set[str | None]:
+def _answered_calls(event: Event) -> list[str]:
     """Return the ids of answered calls; imported user messages may hold results, too."""
     if event.type == "tool.result":
-        return {call_id(event.data)}
+        return [str(call_id(event.data))]
     if event.type != "message.user":
-        return set()
+        return []
     content = blocks(content_of(event.data.get("content")))
-    return {call_id(block) for block in content if kind(block) == RESULT}
+    return [str(call_id(block)) for block in content if kind(block) == RESULT]

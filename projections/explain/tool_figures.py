@@ -17,6 +17,7 @@ from foldlog.eventstore.clock import MICROSECONDS, microseconds
 from foldlog.eventstore.codec import dumps
 from foldlog.eventstore.events import Json
 from foldlog.projections.wire.blocks import call_id
+from foldlog.projections.wire.pairing import Pairing
 from foldlog.projections.wire.tool_calls import Call, touched_files
 
 LISTED = 10
@@ -125,7 +126,7 @@ class ToolFigures:
     tools: dict[str, Tool] = field(default_factory=dict)
     results: Largest = field(default_factory=Largest)
     calls: Largest = field(default_factory=Largest)
-    _made: dict[tuple[str, str], _Made] = field(default_factory=dict)
+    _made: dict[str, Pairing[_Made]] = field(default_factory=dict)
     _reads: dict[tuple[str, str, bytes], Reads] = field(default_factory=dict)
 
     @property
@@ -139,12 +140,16 @@ class ToolFigures:
         name, made = str(block.get("name")), block.get("input")
         path = _path_read(name, made) if isinstance(made, dict) else None
         digest = blake2b(dumps(made), digest_size=8).digest() if path else b""
-        self._made[event.session, str(call_id(block))] = _Made(name, _moment(event), path, digest)
+        call, id = _Made(name, _moment(event), path, digest), str(call_id(block))
+        self._pairing(event).made(id, call, event.version, event.data.get("id"))
         return name
+
+    def _pairing(self, event: Event) -> Pairing[_Made]:
+        return self._made.setdefault(event.session, Pairing())
 
     def started(self, event: Event) -> None:
         """Note that a call has started: until then it waited."""
-        made = self._made.get((event.session, str(call_id(event.data))))
+        made = self._pairing(event).next(str(call_id(event.data)))
         if made is not None:
             made.started = _moment(event)
 
@@ -156,7 +161,7 @@ class ToolFigures:
 
     def count_result(self, event: Event, block: Json, tokens: int) -> None:
         """Count a result and its estimated tokens."""
-        made = self._made.get((event.session, str(call_id(block))))
+        made = self._pairing(event).answer(str(call_id(block)))
         name = made.name if made else "?"
         tool = self.tools.setdefault(name, Tool())
         tool.results += 1

@@ -16,6 +16,7 @@ from foldlog.projections.view.pieces import Piece
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import CALLS, blocks, call_id, content_of, kind
 from foldlog.projections.wire.contents import CONTENT
+from foldlog.projections.wire.pairing import Pairing
 
 
 class Row(NamedTuple):
@@ -95,11 +96,11 @@ class _Tools:
     """The names of the tools that were called in the part that a list went through."""
 
     def __init__(self) -> None:
-        self._names: dict[str, str] = {}
+        self._pairing = Pairing[str]()
 
     def of(self, event: Event) -> str | None:
         for block in blocks(content_of(event.data.get("content"))):
             if kind(block) in CALLS and (id := call_id(block)):
-                self._names[id] = str(block.get("name"))
+                self._pairing.made(id, str(block.get("name")), event.version, event.data.get("id"))
         answered = call_id(event.data) if event.type == "tool.result" else None
-        return self._names.get(answered) if answered else None
+        return self._pairing.answer(answered) if answered else None

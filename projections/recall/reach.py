@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 from foldlog.eventstore import Event, FoldlogError, InvalidView, Store
@@ -13,6 +12,7 @@ from foldlog.projections.view.address import Handle
 from foldlog.projections.view.open import Resumed
 from foldlog.projections.view.view import View
 from foldlog.projections.wire.blocks import CALLS, blocks, call_id, content_of, kind
+from foldlog.projections.wire.pairing import Pairing
 
 FIRST_LOOK = 64
 """How many versions before a result are first searched for its call; each further look doubles."""
@@ -77,20 +77,27 @@ class Reach:
 
     def call(self, session: str, result: Event) -> dict[str, object] | None:
         """Return the call that a result answers; None if it is not found near the result."""
-        id, look, last = call_id(result.data), FIRST_LOOK, result.version - 1
-        while id and last > 0 and result.version - last < FARTHEST:
-            first = max(1, last - look + 1)
-            for block in self._calls(session, first, last):
-                if call_id(block) == id:
-                    return block
-            last, look = first - 1, 2 * look
-        return None
+        id, look, first = call_id(result.data) or "", FIRST_LOOK, result.version
+        pairing = Pairing[dict[str, object]]()
+        while id and first > 1 and result.version - first < FARTHEST:
+            first, look = max(1, result.version - look), 2 * look
+            pairing = self._calls(session, first, result.version - 1)
+            if pairing.next(id) is not None:
+                break
+        return pairing.answer(id)
 
-    def _calls(self, session: str, first: int, last: int) -> Iterator[dict[str, object]]:
-        for event in self.store.read_ranges(session, [(first, last)], ["message.assistant"]):
+    def _calls(self, session: str, first: int, last: int) -> Pairing[dict[str, object]]:
+        """Return the calls of a range, those that are answered in it taken."""
+        found = Pairing[dict[str, object]]()
+        types = ["message.assistant", "tool.result"]
+        for event in self.store.read_ranges(session, [(first, last)], types):
+            if event.type == "tool.result":
+                found.answer(call_id(event.data) or "")
+                continue
             for block in blocks(content_of(event.data.get("content"))):
                 if kind(block) in CALLS:
-                    yield block
+                    found.made(call_id(block) or "", block, event.version, event.data.get("id"))
+        return found
 
     def _shares(self, other: str, version: int) -> bool:
         place = self._at(self.own, version)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.errors import InvalidView
+from foldlog.projections.render.call_names import CallNames
 from foldlog.projections.render.items import Item, items, whole_items
 from foldlog.projections.render.messages import Message, messages
 from foldlog.projections.render.repairs import Repair, RepairContext, repair_items
@@ -78,7 +79,7 @@ def repairs(view: View, *, model: str | None = None) -> list[Repair]:
 
 def open_calls(view: View) -> list[Call]:
     """Return the calls at the end of a view that have no result yet, in their order."""
-    return [call for call in waiting_calls(join_replies(items(view))) if kind(call.block) == CALL]
+    return _open(*_named(items(view)))
 
 
 def interrupted_items(view: View) -> list[Item]:
@@ -91,29 +92,41 @@ def messages_of(seen: list[Item], *, model: str | None = None) -> list[dict[str,
 
     Calls at the end that wait for their results are closed as interrupted.
     """
-    made, _ = _assemble(join_replies(seen), "recover", model)
+    made, _ = _assemble(*_named(seen), "recover", model)
     return [message.to_json() for message in made]
 
 
 def _messages_of_view(
     view: View, open: Open, model: str | None, whole: bool = False
 ) -> tuple[list[Message], RepairContext]:
-    seen = join_replies(whole_items(view) if whole else items(view))
-    if open == "error":
-        ours = [call for call in waiting_calls(seen) if kind(call.block) == CALL]
-        if ours:
-            raise _open_calls_error(view, ours)
-    return _assemble(seen, open, model)
+    seen, names = _named(whole_items(view) if whole else items(view))
+    if open == "error" and (ours := _open(seen, names)):
+        raise _open_calls_error(view, ours)
+    return _assemble(seen, names, open, model)
+
+
+def _named(seen: Iterable[Item]) -> tuple[list[Item], CallNames]:
+    """Return items with their replies joined, and each call with a name of its own."""
+    names = CallNames()
+    return [names.apart(item) for item in join_replies(seen)], names
+
+
+def _open(seen: list[Item], names: CallNames) -> list[Call]:
+    """Return the calls that wait for their results, with the ids that they were recorded with."""
+    ours = (call for call in waiting_calls(seen) if kind(call.block) == CALL)
+    return [names.as_recorded(call) for call in ours]
 
 
 def _assemble(
-    seen: list[Item], open: Open, model: str | None
+    seen: list[Item], names: CallNames, open: Open, model: str | None
 ) -> tuple[list[Message], RepairContext]:
     """Return the messages that items make whose replies are joined; and the repairs."""
     calls = waiting_calls(seen)
     if open == "recover":
         seen = seen + [_interruption_item(call) for call in calls if kind(call.block) == CALL]
     context = RepairContext.of(seen, model or newest_model(seen), calls)
+    for version in names.renamed:
+        context.note("repeated_id", version)
     return messages(repair_items(seen, context), context), context
 
 

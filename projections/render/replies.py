@@ -100,16 +100,15 @@ def waiting_calls(items: list[Item]) -> list[Call]:
     reply, before = _newest_reply(items)
     after = items[len(before) + len(reply) :]
     kinds = {CALL} if any(item.kind != "result" for item in after) else CALLS
-    calls = {
-        call: Call(item.version, call, block)
-        for item, block in _backwards(reply)
-        if kind(block) in kinds and (call := call_id(block))
-    }
+    calls: dict[str, Call] = {}
+    for item, block in reversed(list(_backwards(reply))):
+        if kind(block) in kinds and (id := call_id(block)):
+            calls.setdefault(id, Call(item.version, id, block))
     if not calls:
         return []
     answered = {call_id(block) for item in items for block in results(item)}
     called = {call_id(block) for item in before for block in calls_of(item)}
-    return [call for call in reversed(calls.values()) if call.id not in answered | called]
+    return [call for call in calls.values() if call.id not in answered | called]
 
 
 def calls_of(item: Item) -> list[Json]:

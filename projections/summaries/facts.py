@@ -31,9 +31,9 @@ class Facts:
 
     Attributes:
         done: The commands that ran and the other calls that touched no file, and what came of
-            each, by the id of the call, in order.
+            each, by the place of the call, in order.
         attached: What the harness put before the model, a line each.
-        failures: The calls that failed, and what they said, by the id of the call.
+        failures: The calls that failed, and what they said, by the place of the call.
         files: What was done to each file, the one touched last at the end.
         replies: What the agent said, the newest texts, on a line each.
     """
@@ -42,9 +42,9 @@ class Facts:
         self._task = task
         self._spoken: list[str] = []
         self._ends: tuple[int, int] | None = None
-        self.done: dict[str, str] = {}
+        self.done: dict[tuple[int, int], str] = {}
         self.attached: dict[str, None] = {}
-        self.failures: dict[str, tuple[str, str]] = {}
+        self.failures: dict[tuple[int, int], tuple[str, str]] = {}
         self.files: dict[str, set[How]] = {}
         self.replies: deque[str] = deque(maxlen=REPLIES)
         made = Calls()
@@ -70,13 +70,13 @@ class Facts:
 
     def _did(self, call: Call) -> None:
         if call.command:
-            self.done[call.id] = f"{_code(call.command, LINE // 2)}: {_outcome(call)}"
+            self.done[call.place] = f"{_code(call.command, LINE // 2)}: {_outcome(call)}"
         elif not touched_files(call):
-            self.done[call.id] = f"{_about(call)}: {_outcome(call, told=True)}"
+            self.done[call.place] = f"{_about(call)}: {_outcome(call, told=True)}"
         if call.failed:
-            self.failures[call.id] = _about(call), unquoted(one_line(call.text, LINE))
+            self.failures[call.place] = _about(call), unquoted(one_line(call.text, LINE))
         else:
-            self.failures.pop(call.id, None)
+            self.failures.pop(call.place, None)
         touch(self.files, call)
 
     @property

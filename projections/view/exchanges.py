@@ -7,6 +7,7 @@ a reply with its first part. An exchange is everything that is bound together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.wire.blocks import (
@@ -18,6 +19,7 @@ from foldlog.projections.wire.blocks import (
     is_blank,
     kind,
 )
+from foldlog.projections.wire.pairing import Pairing
 
 ANSWERS = frozenset({"tool.result", "message.user"})
 """The types of events that may answer calls; an imported user message may hold results too."""
@@ -42,29 +44,39 @@ def exchanges(events: Sequence[Event]) -> list[list[int]]:
 def bonds(events: Iterable[Event]) -> Iterator[tuple[int, int]]:
     """Yield pairs of versions that belong together, the earlier one first.
 
-    A second call with a known id, a result without its call and a second real result belong to
+    A call that was recorded twice, a result without its call and a second real result belong to
     nothing: none is rendered. After anything that a person said, a known message id begins another
     message.
     """
     replies: dict[str, int] = {}
-    callers: dict[str, int] = {}
-    settled: set[str] = set()
+    pairing = Pairing[_Call]()
+    settled: set[_Call] = set()
     for event in events:
         if event.type == "message.assistant":
             first = _first_part(event, replies)
             if first != event.version:
                 yield first, event.version
-            for call in _calls(event):
-                callers.setdefault(call, event.version)
+            _take_calls(event, pairing)
         elif event.type in ANSWERS:
-            answered = _answered_calls(event)
-            for call in answered:
-                if call in callers and call not in settled:
-                    yield callers[call], event.version
+            ids = _answered_calls(event)
+            answered = [call for id in ids if (call := pairing.answer(id)) is not None]
+            yield from ((call.version, event.version) for call in answered if call not in settled)
             if not event.data.get("synthesized"):
                 settled.update(answered)
-            if not answered:
+            if not ids:
                 replies.clear()
+
+
+class _Call(NamedTuple):
+    """A call: the event that makes it, and which of its calls it is."""
+
+    version: int
+    nth: int
+
+
+def _take_calls(event: Event, pairing: Pairing[_Call]) -> None:
+    for nth, id in enumerate(_calls(event)):
+        pairing.made(id, _Call(event.version, nth), event.version, event.data.get("id"))
 
 
 def unopened(events: Sequence[Event], seen: Callable[[int], bool]) -> int | None:
@@ -91,10 +103,13 @@ def unopened(events: Sequence[Event], seen: Callable[[int], bool]) -> int | None
 
 def late_results(events: Iterable[Event]) -> Iterator[int]:
     """Yield the versions of real results whose calls had been closed as interrupted."""
-    closed: set[Json] = set()
+    pairing = Pairing[_Call]()
+    closed: set[_Call | None] = set()
     for event in events:
-        if event.type == "tool.result":
-            call = event.data.get("tool_use_id")
+        if event.type == "message.assistant":
+            _take_calls(event, pairing)
+        elif event.type == "tool.result":
+            call = pairing.answer(str(event.data.get("tool_use_id")))
             if event.data.get("synthesized"):
                 closed.add(call)
             elif call in closed:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.wire.blocks import CALL, RESULT, content_of, kind, plain_text
+from foldlog.projections.wire.pairing import Pairing
 
 How: TypeAlias = Literal["read", "written", "edited"]
 
@@ -59,6 +60,7 @@ class Call:
         result: The content of its result; None without one.
         answered: The version of the result; None without one.
         failed: Whether the result is an error.
+        nth: Which of the calls of its event it is, from 0.
     """
 
     id: str
@@ -68,6 +70,12 @@ class Call:
     result: Json = None
     answered: int | None = None
     failed: bool = False
+    nth: int = 0
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What tells it from all other calls: an id may be used again."""
+        return self.version, self.nth
 
     @property
     def text(self) -> str:
@@ -96,26 +104,23 @@ class Calls:
     """Collects the calls that events make, and returns them when their results come."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Call] = {}
-        self._open: dict[str, None] = {}
+        self._pairing = Pairing[Call]()
 
     def add(self, event: Event) -> Iterator[Call]:
         """Yield the calls that an event answers; a second result yields its call again."""
         if event.type == "message.assistant":
-            for block in _blocks(event, CALL):
-                call, given = str(block.get("id")), block.get("input")
-                name = str(block.get("name"))
-                self._made.setdefault(call, Call(call, event.version, name, _object(given)))
-                self._open.setdefault(call)
+            for nth, block in enumerate(_blocks(event, CALL)):
+                id, name, given = str(block.get("id")), str(block.get("name")), block.get("input")
+                call = Call(id, event.version, name, _object(given), nth=nth)
+                self._pairing.made(id, call, event.version, event.data.get("id"))
         for result in _results(event):
-            made = self._made.get(str(result.get("tool_use_id")))
+            made = self._pairing.answer(str(result.get("tool_use_id")))
             if made is not None:
-                self._open.pop(made.id, None)
                 yield _with_result(made, event.version, result)
 
     def open(self) -> Iterator[Call]:
         """Yield the calls that were not answered."""
-        return (self._made[call] for call in self._open)
+        yield from sorted(self._pairing.waiting(), key=lambda call: call.place)
 
 
 def calls(events: Iterable[Event]) -> Iterator[Call]:

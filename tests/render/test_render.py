@@ -271,15 +271,14 @@ class TestOpenCalls:
         assert open_calls(project(log(*self.OPEN, user("stop")))) == []
         assert open_calls(project(log(*self.OPEN, assistant("Well.", id="m2")))) == []
 
-    def test_a_second_call_with_an_id_is_not_rendered_so_it_is_not_open(self) -> None:
-        drafts = [
-            user("go"),
-            assistant(call("t1")),
-            result("t1"),
-            user("on"),
-            assistant(call("t1")),
-        ]
-        assert open_calls(project(log(*drafts))) == []
+    def test_a_call_whose_id_was_used_before_is_open_under_that_id(self) -> None:
+        drafts = [user("go"), assistant(call("t1"), id="m1"), result("t1"), user("on")]
+        view = project(log(*drafts, assistant(call("t1"), id="m2")))
+        assert [(c.version, c.id, c.block) for c in open_calls(view)] == [(5, "t1", call("t1"))]
+
+    def test_a_call_that_was_recorded_twice_is_not_rendered_so_it_is_not_open(self) -> None:
+        drafts = [user("go"), assistant(call("t1"), id="m1"), result("t1")]
+        assert open_calls(project(log(*drafts, assistant(call("t1"), id="m1")))) == []
 
     def test_the_calls_of_server_tools_are_never_ours_to_answer(self) -> None:
         search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}

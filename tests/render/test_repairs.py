@@ -123,12 +123,43 @@ class TestCalls:
             ("user", [answer("t2"), text("U2")]),
         ]
 
-    def test_second_call_with_an_id_and_its_result(self) -> None:
+    def test_call_whose_id_was_used_before_and_its_result(self) -> None:
         again = [user("U2"), assistant(call("t1")), result("t1", "R2"), assistant("A3")]
         messages, found = mended(*CALLED, *again)
         assert messages == [
             *ANSWERED,
             ("user", [answer("t1"), text("U2")]),
+            ("assistant", [call("t1_5")]),
+            ("user", [answer("t1_5", "R2")]),
+            ("assistant", [text("A3")]),
+        ]
+        assert found == [("repeated_id", 5), ("repeated_id", 6)]
+
+    def test_calls_of_one_reply_with_the_same_id(self) -> None:
+        same = assistant(call("t1", path="a"), call("t1", path="b"))
+        messages, found = mended(user("U1"), same, result("t1", "of a"), result("t1", "of b"))
+        assert messages[1:] == [
+            ("assistant", [call("t1", path="a"), call("t1_2", path="b")]),
+            ("user", [answer("t1", "of a"), answer("t1_2", "of b")]),
+        ]
+        assert found == [("repeated_id", 2), ("repeated_id", 4)]
+
+    def test_a_name_that_is_an_id_already(self) -> None:
+        again = [assistant(call("t1_5")), result("t1_5"), assistant(call("t1")), result("t1")]
+        messages, _ = mended(user("U1"), assistant(call("t1")), result("t1"), *again)
+        ids = [
+            block["id"] for role, content in messages if role == "assistant" for block in content
+        ]
+        assert len(set(ids)) == 3
+
+    def test_a_call_that_was_recorded_twice_and_its_result(self) -> None:
+        twice = [user("U1"), assistant(call("t1"), id="m"), result("t1", "R1")]
+        again = [user("U2"), assistant(call("t1"), id="m"), result("t1", "R1"), assistant("A3")]
+        messages, found = mended(*twice, *again)
+        assert messages == [
+            ("user", "U1"),
+            ("assistant", [call("t1")]),
+            ("user", [answer("t1", "R1"), text("U2")]),
             ("assistant", INTERRUPTED_CALL),
             ("user", NO_CONTENT),
             ("assistant", [text("A3")]),

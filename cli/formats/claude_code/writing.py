@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from foldlog.projections.render.call_names import CallNames
 from foldlog.projections.view.lineage import Lineage, Moves, is_version
 from foldlog.projections.wire.blocks import blocks, content_of, objects
 
@@ -50,6 +51,7 @@ class Writer:
         self._moves = Moves()
         self._uuids: dict[int, list[str]] = {}
         self._calls: dict[str, str] = {}
+        self._names = CallNames()
         self._summaries: dict[int, Event] = {}
         self._newest: str | None = None
         self._version = 0
@@ -57,6 +59,7 @@ class Writer:
 
     def know(self, event: Event, line: Line) -> None:
         """Take up an event that is a line already."""
+        self._names.event(event)
         uuid = line.get("uuid")
         if isinstance(uuid, str) and event.type in _WRITERS:
             self._uuids[event.version], self._newest = [uuid], uuid
@@ -73,7 +76,7 @@ class Writer:
         if event.type == "head.moved":
             self._moves.add(event.version, event.data)
         write = _WRITERS.get(event.type) if "of" not in event.meta else None
-        return write(self, event) if write is not None else []
+        return write(self, self._names.event(event)) if write is not None else []
 
     def marker(self, event: Event, text: str) -> Line:
         """Return the line of a marker, which hangs on what came before the event."""

@@ -33,7 +33,7 @@ def wrong_role(items: list[Item], context: RepairContext) -> list[Item]:
 
 
 def second_call(items: list[Item], context: RepairContext) -> list[Item]:
-    """Leave out a call without an id or with one that was used before; fill an emptied reply."""
+    """Leave out a call without an id, or one that was recorded twice; fill an emptied reply."""
     called: set[str] = set()
 
     def again(_: Item, block: Json) -> bool:

@@ -54,7 +54,10 @@ NOT_RECORDED = ("aaaaaaaa", "bbbbbbbb")
 """Sessions of version 2.1.197, which does not record reminders, system prompt and tools."""
 
 
-OURS = {"C5_spliced", "X_call_reply_late_result", "X_call_reply_same_id"}
+OURS = {
+    *("C5_spliced", "G5_dup_tool_use_ids"),
+    *("X_call_reply_late_result", "X_call_reply_same_id"),
+}
 """Probes of which foldlog shows more than is sent, or in another order; each has its own test."""
 
 
@@ -66,6 +69,16 @@ class TestProbes:
         store, session = imported(PROBES / f"{probe}.jsonl")
         ours = like_probe(blocks_of(request(store, session, model=MODEL)))
         assert set(differences(ours, of_probe(PROBE_ROWS[probe]))) <= NAMES
+
+    def test_a_call_whose_id_was_used_before_keeps_its_result(self) -> None:
+        """The program blanks both (``repeated-id``); here the call gets an id of its own."""
+        store, session = imported(PROBES / "G5_dup_tool_use_ids.jsonl")
+        sent = request(store, session, model=MODEL)["messages"]
+        blocks = [b for m in sent if isinstance(m["content"], list) for b in m["content"]]
+        calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        assert calls[0] == "toolu_1" != calls[1]
+        assert [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"] == calls
+        assert "a:text:[Tool use interrupted]" in PROBE_ROWS["G5_dup_tool_use_ids"]
 
     def test_a_record_behind_half_a_record_is_shown(self) -> None:
         """The program loses the whole line (``lost-line``); what the user said is kept here."""
