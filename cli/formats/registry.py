@@ -32,6 +32,7 @@ BUILT_IN_IMPORTERS = {
     "qwen": "qwen",
     "gemini": "gemini",
     "openhands": "openhands",
+    "droid": "droid",
     "cline": "cline",
     "copilot": "copilot",
     "atif": "atif.importing",

@@ -182,6 +182,13 @@ ROWS = (
         verified="the program, 3.0.65: 2 resumes compared; tasks by the public source",
     ),
     Row(
+        "droid",
+        "Factory's droid",
+        compactions="in",
+        images="in",
+        verified="public sources only, no file of the program's",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.0 to 1.8)",
         branches="out: the view",

@@ -23,6 +23,7 @@ SAMPLES_OF = {
     "cline": ("formats/cline/data/*/*/*.messages.json",),
     "codex": ("fixtures/foreign/codex/*.jsonl", "formats/codex/data/*/sessions"),
     "copilot": ("fixtures/foreign/copilot/*.jsonl", "formats/copilot/data/c*.jsonl"),
+    "droid": ("formats/droid/data/*.jsonl",),
     "dsh": ("fixtures/foreign/dsh/*.jsonl", "formats/dsh/data/*.jsonl"),
     "foldlog": ("fixtures/stores/*.jsonl",),
     "llm": ("formats/llm/data/*.db",),
