@@ -8,7 +8,7 @@ moment      what happened beside what was seen  rows, strip     its rows, and al
 comparing   two moments                         cutting         what is huge, cut to a page
 searching   what was said                       history         requests, replies, compactions
 following   what is recorded, as it comes       chart, prices   what requests took
-listing     which sessions                      figures         what all of them took
+listing     which sessions                      figures         and session_figures: tables
 actions     changes, each asked first           rendering       templates, styles, scripts
 running     the server                          state           where it is found
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from foldlog.cli.serve import actions, comparing, figures, pages, searching
+from foldlog.cli.serve import actions, comparing, figures, pages, searching, session_figures
 from foldlog.cli.serve.addresses import address
 from foldlog.cli.serve.desk import Desk, problem
 from foldlog.cli.serve.following import following
@@ -35,6 +35,7 @@ PAGES: dict[str, Page] = {
     "/compare/{session:path}": comparing.compare,
     "/search": searching.search,
     "/figures": figures.figures,
+    "/figures/{session:path}": session_figures.session_figures,
     "/static/{digest}/{name}": pages.static,
 }
 

@@ -152,3 +152,24 @@ class TestFigures:
         elements = Outline(paid.page(address)).elements
         ids = [given["id"] for _, given in elements if given.get("id")]
         assert len(ids) == len(set(ids))
+
+    def test_a_session_has_figures_of_its_own(self, site: Site, visit: Open) -> None:
+        seen = visit(site, f"/sessions/{SHOWCASE}", viewport=WIDE)
+        page = seen.page
+        page.get_by_role("link", name="Figures").click()
+        page.locator(".tiles").wait_for()
+        largest = page.locator("section:has(h2:text('The largest results')) tbody tr").first
+        assert "Read" in largest.inner_text()
+        compactions = page.locator("section:has(h2:text('Compactions'))")
+        assert "summarize" in compactions.inner_text()
+        largest.locator("a").click()
+        page.wait_for_selector(".turn.marked")
+        assert seen.said == []
+
+    @pytest.mark.parametrize("session", [SHOWCASE, HOSTILE, CHILD])
+    def test_figures_of_any_session_are_shown_and_escaped(self, site: Site, session: str) -> None:
+        for headers in ({}, {"HX_Target": "figures"}):
+            answer = site.ask(f"/figures/{session}", **headers)
+            assert answer.status == 200
+            assert "<script>alert" not in answer.text
+        assert site.ask("/figures/none").status == 404
