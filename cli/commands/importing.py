@@ -108,8 +108,21 @@ def _place(path: Path, format: str, folder: Path) -> Place:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether it is stdin or a pipe: it can be read once."""
-    return path == STDIN or (path.exists() and not (path.is_file() or path.is_dir()))
+    """Return whether it is stdin or a pipe: it can be read once.
+
+    Raises:
+        SourceError: It is a device, which may never end.
+    """
+    if path == STDIN or not path.exists() or path.is_file() or path.is_dir():
+        return path == STDIN
+    if path.is_block_device() or (path.is_char_device() and not _is_terminal(path)):
+        raise SourceError(f"{path} is a device, not a file of sessions. Name a file or a folder.")
+    return True
+
+
+def _is_terminal(device: Path) -> bool:
+    with device.open("rb", buffering=0) as file:
+        return file.isatty()
 
 
 def _spooled(folder: Path, stream: Path) -> Path:

@@ -120,7 +120,7 @@ def _rows(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[tu
     try:
         yield from cursor
     except sqlite3.Error as error:
-        raise _failed(error) from error
+        raise _failed(error, _hint(error)) from error
     finally:
         connection.close()
 
@@ -135,6 +135,8 @@ def _hint(error: Exception) -> str:
     refused = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_AUTH
     if refused or isinstance(error, sqlite3.Warning) or "one statement" in str(error):
         return " One statement that reads is run, nothing else."
+    if "user-defined function" in str(error):
+        return " It reads an event or a payload that is damaged: `foldlog verify` names it."
     return (
         " Check the names and the syntax: the tables are events, sessions and payloads, and"
         " `SELECT name FROM pragma_table_info('events')` lists columns."

@@ -66,6 +66,13 @@ def test_what_cannot_be_read_is_named_with_a_way_out(db: Path, run: Run) -> None
         assert "foldlog verify" in result.stderr
 
 
+def test_a_query_over_damage_says_where_to_look(db: Path, run: Run) -> None:
+    damage(db, "UPDATE events SET data = x'00' WHERE session = 'demo-1' AND version = 4")
+    result = run("sql", "SELECT foldlog_text(position) FROM events")
+    assert result.exit_code == 2
+    assert "`foldlog verify` names it" in result.stderr
+
+
 def test_a_damaged_session_is_listed_with_the_others(db: Path, run: Run) -> None:
     damage(db, DAMAGE["no JSON"][0])
     result = run("sessions", "--json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,11 @@ def test_types_of_other_programs_are_known_where_they_occur(run: Run, db: Path) 
     assert "my.type" in run("log", "other", "--type", "my.type").stdout
     result = run("log", DEMO, "--type", "my.type")
     assert (result.exit_code, result.stderr) == (0, "No event matches.\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no device files")
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/full"])
+def test_a_device_is_no_file_of_sessions(run: Run, device: str) -> None:
+    result = run("import", device)
+    assert result.exit_code == 2
+    assert f"{device} is a device" in result.stderr
