@@ -29,6 +29,7 @@ BUILT_IN_IMPORTERS = {
     "opencode": "opencode",
     "openai-agents": "openai_agents",
     "llm": "llm",
+    "goose": "goose",
     "qwen": "qwen",
     "gemini": "gemini",
     "openhands": "openhands",

@@ -189,6 +189,15 @@ ROWS = (
         verified="public sources only, no file of the program's",
     ),
     Row(
+        "goose",
+        "goose, schemas 5 to 13 and files",
+        branches="in: removed rows",
+        compactions="in",
+        images="in",
+        usage="in: by session",
+        verified="its public source; constructed files",
+    ),
+    Row(
         "atif",
         "Harbor's trajectories (ATIF 1.0 to 1.8)",
         branches="out: the view",

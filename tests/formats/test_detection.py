@@ -33,7 +33,7 @@ SAMPLES_OF = {
         "formats/gemini/data/[ar]*.json*",
     ),
     "gemini-responses": ("fixtures/foreign/gemini/geminicli_*",),
-    "goose": ("fixtures/foreign/goose/*",),
+    "goose": ("fixtures/foreign/goose/*", "formats/goose/data/*[bl]"),
     "kimi": (
         "fixtures/foreign/kimi/*",
         "formats/kimi/data/c*.jsonl",
