@@ -40,7 +40,7 @@ SAMPLES_OF = {
         "formats/kimi/data/*wire.jsonl",
     ),
     "openai-agents": ("formats/openai_agents/data/*.db",),
-    "messages": ("formats/messages/data/*.jsonl",),
+    "messages": ("formats/messages/data/*l",),
     "opencode": ("fixtures/foreign/opencode/*", "formats/opencode/data/*[!l]"),
     "openhands": ("fixtures/foreign/openhands/*", "formats/openhands/data/[9v]*"),
     "pi": ("fixtures/foreign/pi/*.jsonl", "formats/pi/data/*.jsonl"),

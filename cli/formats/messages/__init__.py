@@ -1,6 +1,7 @@
 """Logs of requests to the Messages API, each with its response.
 
 exchanges  what a record of such a log holds, in any of its forms
+cassettes  VCR's YAML as records
 importing  requests and replies recorded as the proxy records them, session by session
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from foldlog.cli.formats.messages.cassettes import is_cassette
 from foldlog.cli.formats.messages.exchanges import is_exchange
 from foldlog.cli.formats.protocols import Source
 
@@ -27,9 +29,12 @@ def default_locations() -> list[Path]:
 
 
 def find(files: SourceFiles) -> Iterator[Source]:
-    """Yield the files with a request for a message and its response on a line."""
+    """Yield the files with a request for a message and its response, on a line or in YAML."""
     for path in files.named("*.jsonl"):
         if any(map(is_exchange, files.lines(path))):
+            yield Source(path, files.name)
+    for path in files.named("*.yaml", "*.yml"):
+        if is_cassette(files.head(path).content):
             yield Source(path, files.name)
 
 

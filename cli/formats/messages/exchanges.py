@@ -3,6 +3,8 @@
 claude-trace   ``{"request": {"timestamp", "url", "headers", "body"}, "response": {"status_code",
                "body" or "body_raw", …}}``; what was streamed is in ``body_raw`` as it came
 plain          ``{"request": {"model", "messages", …}, "response": {"content", …}}``
+cassette       ``{"request": {"uri", "headers", "parsed_body" or "body"}, "response": {"status":
+               {"code"}, "headers", "parsed_body" or "body": {"string"}}}``
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ FAILED = 400
 
 SECRET = ("auth", "key", "token", "cookie", "secret")
 """What the names of headers with credentials hold; they are not recorded."""
+
+BODIES = ("body", "body_raw", "parsed_body")
+"""The fields with what was sent, in any of the forms."""
 
 Object = dict[str, Any]
 
@@ -86,9 +91,9 @@ def is_exchange(value: Mapping[str, Json]) -> bool:
 def exchange_of(value: Mapping[str, Json]) -> Exchange | None:
     """Return what a record says; None if it is no request for a message."""
     request, response = _object(value.get("request")), value.get("response")
-    inner = request.get("body")
-    body = inner if isinstance(inner, dict) else request
-    url = _text(request.get("url")) or _text(value.get("path")) or ""
+    inner = _body(request)
+    body = request if inner is None else inner
+    url = _first_text(request.get("url"), request.get("uri"), value.get("path"))
     if not is_request(body) or not body["messages"] or not _asks_for_message(url):
         return None
     answer = _object(response)
@@ -106,6 +111,14 @@ def exchange_of(value: Mapping[str, Json]) -> Exchange | None:
     )
 
 
+def _body(request: Object) -> Object | None:
+    """Return the body of a request that is wrapped in what else is known of it."""
+    body = request.get("parsed_body", request.get("body"))
+    if isinstance(body, str):
+        body = json_object(body.encode("utf-8", "replace"))
+    return body if isinstance(body, dict) else None
+
+
 def _asks_for_message(url: str) -> bool:
     try:
         path = urlsplit(url).path
@@ -120,10 +133,9 @@ def _answer(response: Json) -> bytes | None:
         return response.encode("utf-8", "replace")
     if not isinstance(response, dict):
         return None
-    raw = response.get("body_raw")
-    if isinstance(raw, str):
-        return raw.encode("utf-8", "replace")
-    body = response.get("body")
+    body = response.get("parsed_body", response.get("body_raw", response.get("body")))
+    if isinstance(body, dict) and isinstance(body.get("string"), str):
+        body = body["string"]
     if isinstance(body, str):
         return body.encode("utf-8", "replace")
     whole = body if isinstance(body, dict) else response
@@ -132,7 +144,9 @@ def _answer(response: Json) -> bytes | None:
 
 
 def _status(answer: Object) -> int:
-    given = _first(answer.get("status_code"), answer.get("status"))
+    status = answer.get("status")
+    code = status.get("code") if isinstance(status, dict) else status
+    given = _first(answer.get("status_code"), code)
     if isinstance(given, int) and not isinstance(given, bool) and 0 < given < 1000:
         return given
     return FAILED if answer.get("type") == "error" else 200
@@ -141,12 +155,12 @@ def _status(answer: Object) -> int:
 def _rest(value: Mapping[str, Json]) -> Object:
     """Return a record without the bodies, which are in its events, and without credentials."""
     request, response = _object(value.get("request")), _object(value.get("response"))
-    wrapped = isinstance(request.get("body"), dict)
+    wrapped = _body(request) is not None
     answered = isinstance(response.get("content"), list)
     return {
         **value,
-        "request": _shell(request, "body") if wrapped else None,
-        "response": None if answered else _shell(response, "body", "body_raw"),
+        "request": _shell(request, *BODIES) if wrapped else None,
+        "response": None if answered else _shell(response, *BODIES),
     }
 
 
@@ -175,8 +189,8 @@ def _object(value: Json) -> Object:
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) else None
+def _first_text(*values: Json) -> str:
+    return next((value for value in values if isinstance(value, str)), "")
 
 
 def _first(*values: Json) -> Json:

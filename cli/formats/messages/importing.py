@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from foldlog.cli.formats.messages.cassettes import read_cassette
 from foldlog.cli.formats.messages.exchanges import FAILED, exchange_of
 from foldlog.cli.formats.report import LineNote
 from foldlog.cli.formats.times import iso_time
@@ -36,7 +37,8 @@ NO_RESPONSE = "the log holds no response"
 
 def import_log(source: Source, run: ImportRun) -> Iterator[ImportReport]:
     """Import a log and yield a report for each session in it."""
-    reading = run.read(source)
+    is_yaml = source.path.suffix in (".yaml", ".yml")
+    reading = read_cassette(source.path) if is_yaml else run.read(source)
     if not reading.records:
         yield run.report(source, reading=reading)
         return
@@ -46,7 +48,8 @@ def import_log(source: Source, run: ImportRun) -> Iterator[ImportReport]:
             replay.take(record)
         logs = replay.logs
         if not logs:
-            yield run.report(source, reading=reading, notices=replay.notices)
+            notices = [*replay.notices, LineNote(0, "it holds no request for a message")]
+            yield run.report(source, reading=reading, notices=notices)
         for number, log in enumerate(logs):
             if number == 0:
                 yield run.report(source, log, reading=reading, notices=replay.notices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ DATA = Path(__file__).parent / "data"
 TRACE = DATA / "claude_trace.jsonl"
 REWOUND = DATA / "plain_rewound_compacted.jsonl"
 FROM_HERE = DATA / "plain_summarized_from_here.jsonl"
+
+CASSETTE = DATA / "pydanticai_anthropic_tool_with_thinking.yaml"
 
 SESSION = "requests-aaaaaaaa-1111-4111-8111-111111111111"
 
@@ -42,6 +45,14 @@ class TestConformance(ImporterTests):
             },
         ),
         Sample(REWOUND, {"request.sent": 7, "message.user": 7, "message.assistant": 7}),
+        Sample(
+            CASSETTE, {"request.sent": 2, "message.assistant": 2, "tool.result": 1}, broken=None
+        ),
+        Sample(
+            DATA / "pydanticai_text_document_url_input.yaml",
+            {"request.sent": 1, "message.assistant": 1, "messages.line": 1},
+            broken=None,
+        ),
         Sample(FROM_HERE, {"request.sent": 5, "message.assistant": 4, "summary.written": 1}),
     )
 
@@ -174,6 +185,55 @@ def test_what_was_added_in_foldlog_stays_when_the_log_grows(
     with EventStore(":memory:") as at_once:
         list(import_path(at_once, path))
         assert messages(store, SESSION) == messages(at_once, SESSION)
+
+
+class TestACassette:
+    def test_its_calls_thinking_and_results_are_a_conversation(self, store: EventStore) -> None:
+        (report,) = import_path(store, CASSETTE)
+        person, call, result, last = messages(store, str(report.session))
+        assert "largest city" in json.dumps(person)
+        assert [block["type"] for block in call["content"]] == ["thinking", "text", "tool_use"]
+        assert result["content"][0]["tool_use_id"] == call["content"][2]["id"]
+        assert last["role"] == "assistant"
+
+    @pytest.mark.parametrize(
+        ("content", "why"),
+        [
+            ("a: &a [x]\nb: [*a, *a]\n", "an alias, which is not read"),
+            ("a: [\n", "no YAML"),
+            ("a: !!python/object/apply:os.system [ls]\n", "no YAML"),
+            ("a: " + "[" * 5000 + "\n", "nested too deeply"),
+        ],
+    )
+    def test_what_is_no_plain_data_is_refused(
+        self, store: EventStore, tmp_path: Path, content: str, why: str
+    ) -> None:
+        path = tmp_path / "x.yaml"
+        path.write_text(CASSETTE.read_text(encoding="utf-8") + content, encoding="utf-8")
+        (report,) = import_path(store, path)
+        assert why in report.rejected[0].reason
+        assert report.session is None
+
+    def test_values_that_json_does_not_have_are_texts(
+        self, store: EventStore, tmp_path: Path
+    ) -> None:
+        extra = "    recorded_at: 2026-11-30\n    score: .nan\n    1: one\n"
+        text = CASSETTE.read_text(encoding="utf-8").replace(
+            "    method: POST\n", extra + "    method: POST\n", 1
+        )
+        path = tmp_path / "x.yaml"
+        path.write_text(text, encoding="utf-8")
+        (report,) = import_path(store, path)
+        (sent, _) = store.read(str(report.session), types=["request.sent"])
+        line = sent.meta["line"]["request"]
+        assert (line["recorded_at"], line["score"], line["1"]) == ("2026-11-30", "nan", "one")
+
+    def test_without_pyyaml_it_says_what_to_install(
+        self, store: EventStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "yaml", None)
+        (report,) = import_path(store, CASSETTE)
+        assert "pip install 'foldlog[yaml]'" in report.rejected[0].reason
 
 
 @pytest.mark.skipif(not (CORPUS / "anthropic_api").is_dir(), reason="the corpus is not here")
