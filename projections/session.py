@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from foldlog.eventstore import Event, EventDraft, InvalidView, Store
 from foldlog.projections.compaction.budget import Circumstances, Given, Known
 from foldlog.projections.render.digest import digest, receipt
+from foldlog.projections.render.interrupted import closing
 from foldlog.projections.render.render import Open, open_calls, render
-from foldlog.projections.render.replies import interruption
 from foldlog.projections.tokens.estimate import estimate
 from foldlog.projections.view.address import resolve
 from foldlog.projections.view.edits import check_edit
@@ -399,15 +399,20 @@ class Session:
         return type(self)(self.store, started.session)
 
     def recover(self) -> list[Event]:
-        """Close open calls with results that say they were interrupted, outcome unknown.
+        """Close open calls with results that say they were interrupted.
 
-        A real result that arrives later replaces such a result.
+        The result of a call that did not start says so, where the program that runs the calls
+        records when they start, as ``foldlog chat`` does; else the outcome is unknown. A real
+        result that arrives later replaces such a result.
 
         Returns:
             The results that were appended; none if no call was open, or nothing was said yet.
         """
-        calls = open_calls(self.view()) if self.version else ()
-        return self.append(*(EventDraft("tool.result", interruption(c.block)) for c in calls))
+        if not self.version:
+            return []
+        view = self.view()
+        closed = (EventDraft("tool.result", closing(view, call)) for call in open_calls(view))
+        return self.append(*closed)
 
     def _resolve(self, version: Version) -> int:
         return resolve(self.store, self.id, version)

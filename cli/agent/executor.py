@@ -20,9 +20,11 @@ from foldlog.cli.agent.tool import Context, Stopped, Tool, ToolFailed
 from foldlog.cli.agent.tool_result import Result, storable, with_notes
 from foldlog.eventstore import Event, EventDraft, InvalidDraft
 from foldlog.projections.installation import installation
+from foldlog.projections.render.interrupted import STARTED
+from foldlog.projections.render.render import open_calls
 from foldlog.projections.session import Session
-
-STARTED = "tool.started"
+from foldlog.projections.view.view import View
+from foldlog.projections.wire.blocks import blocks, content_of, objects
 
 NOT_RUN = "[The call did not run: the user stopped the turn.]"
 STOPPED = "[The user stopped this call while it ran. It may have run in part.]"
@@ -57,8 +59,6 @@ class Executor:
         self.hooks = hooks or Hooks()
         self.cwd = Path(cwd or folder_of(session)).resolve()
         self._seen: dict[Path, str] = {}
-        self._begun: dict[str, int] = {}
-        self._read_to = 0
 
     def definitions(self) -> list[dict[str, Any]]:
         """Return the tools, as ``tools`` of a request holds them."""
@@ -137,15 +137,15 @@ class Executor:
         return tool
 
     def _has_begun(self, call: str) -> bool:
-        """Return whether a call of that id began on this lineage, in any process."""
-        store, name = self.session.store, self.session.id
-        last = store.last(name)
-        if last > self._read_to:
-            for event in store.read(name, after=self._read_to, until=last, types=[STARTED]):
-                self._begun[str(event.data.get("tool_use_id"))] = event.version
-            self._read_to = last
-        begun = self._begun.get(call)
-        return begun is not None and begun in self.session.view().layout.lineage
+        """Return whether a call began on this lineage, in any process.
+
+        An id may be used again: what counts is what began after the reply that waits for it.
+        """
+        view = self.session.view()
+        since = next((open.version for open in open_calls(view) if open.id == call), 0)
+        begun = [e for e in view.behind(since) if e.type == STARTED]
+        same = [event for event in begun if event.data.get("tool_use_id") == call]
+        return len(same) >= _times(view, since, call)
 
     def _ran(self, tool: Tool, arguments: Any, context: Context) -> Result:
         try:
@@ -167,6 +167,12 @@ class Executor:
         except (InvalidDraft, ValueError, TypeError, RecursionError) as error:
             why = f"[The call ran, and its result could not be recorded: {error!s:.300}]"
             return self.session.tool_result(id, why, is_error=True, **more)
+
+
+def _times(view: View, version: int, call: str) -> int:
+    """Return how many calls of an event have an id; 1 where there is no such event."""
+    said = blocks(content_of(view.event(version).data.get("content"))) if version else []
+    return max(1, len([block for block in objects(said) if block.get("id") == call]))
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from foldlog.cli.agent.spending import Spending
 from foldlog.cli.agent.tool_result import sendable
 from foldlog.cli.agent.turn_state import is_broken, leave_broken, newest, owes, stop
 from foldlog.projections import Session
+from foldlog.projections.render.interrupted import BY_AGENT
 from foldlog.projections.render.render import open_calls
 from foldlog.projections.tokens.model_windows import window_of
 
@@ -66,9 +67,9 @@ class Agent:
     max_tokens: int = MAX_TOKENS
 
     def __post_init__(self) -> None:
-        self._client = self.model.client(self.session).with_middleware(
-            self.session.middleware(**self.known)
-        )
+        middleware = self.session.middleware(**self.known)
+        middleware.recording.by = BY_AGENT
+        self._client = self.model.client(self.session).with_middleware(middleware)
         self._told = self.session.version
 
     def say(self, prompt: str) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from foldlog.cli.agent.executor import STARTED, Executor
+from foldlog.cli.agent.executor import Executor
 from foldlog.eventstore import Event, EventDraft
 from foldlog.projections import Session
+from foldlog.projections.render.interrupted import has_started
 from foldlog.projections.render.render import open_calls
 from foldlog.projections.view.view import View
 
@@ -68,10 +69,8 @@ def leave_broken(session: Session) -> None:
 def stop(session: Session, executor: Executor, by: str = "user") -> None:
     """Record that a turn was stopped, and close its calls: those that never began did not run."""
     view = session.view()  # with what was recorded while the stop came in
-    events = session.store.read(session.id, types=(STARTED,))
-    begun = {event.data.get("tool_use_id") for event in events}
     for call in open_calls(view):
-        if call.id not in begun:
+        if not has_started(view, call):
             executor.skip(call.block)
     session.recover()
     session.append(EventDraft(STOPPED, {"by": by}))

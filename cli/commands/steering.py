@@ -8,6 +8,7 @@ from foldlog.cli.options import json_option, session_argument
 from foldlog.cli.output import note, print_json, say
 from foldlog.cli.stores import find, version_of, writing
 from foldlog.projections import Session
+from foldlog.projections.render.replies import NOT_STARTED
 
 
 @click.command()
@@ -58,16 +59,19 @@ def rewind_command(
 @json_option
 @click.pass_obj
 def recover_command(where: str | None, session: str, json: bool) -> None:
-    """Close open calls as interrupted: their outcome is unknown."""
+    """Close open calls as interrupted: they did not start, or their outcome is unknown."""
     with writing(where) as store:
         name = find(store, session)
-        closed = [
-            (event.version, event.data["tool_use_id"]) for event in Session(store, name).recover()
-        ]
+        closed = Session(store, name).recover()
     if json:
-        print_json({"session": name, "version": v, "tool_use_id": call} for v, call in closed)
+        print_json(
+            {"session": name, "version": event.version, "tool_use_id": event.data["tool_use_id"]}
+            for event in closed
+        )
         return
-    for version, call in closed:
-        say(f"Call {call} is closed as interrupted (version {version}).")
+    for event in closed:
+        did = "it did not start" if event.data["content"] == NOT_STARTED else "outcome unknown"
+        call = event.data["tool_use_id"]
+        say(f"Call {call} is closed as interrupted, {did} (version {event.version}).")
     if not closed:
         note("No call is open.")

@@ -13,7 +13,7 @@ from typing import Any
 from foldlog.eventstore.events import EventDraft, Json
 from foldlog.projections.live.compared import Compared
 from foldlog.projections.render.items import result_block
-from foldlog.projections.render.replies import INTERRUPTED
+from foldlog.projections.render.replies import INTERRUPTED, NOT_STARTED
 from foldlog.projections.render.source_form import FORM
 from foldlog.projections.wire.forms import form_of
 from foldlog.projections.wire.requests import MARK, unmarked
@@ -75,7 +75,7 @@ def _result(block: Json) -> EventDraft:
     """Return a result; one that says it was interrupted gives way to a real one later."""
     [bare] = unmarked([block])
     data = {key: value for key, value in bare.items() if key != "type"}
-    made_up = data.get("content") == INTERRUPTED
+    made_up = data.get("content") in (INTERRUPTED, NOT_STARTED)
     draft = EventDraft("tool.result", {**data, "synthesized": True} if made_up else data)
     return with_form(draft, content=form_of([result_block(data)], [bare]))
 

@@ -61,6 +61,9 @@ class Recording:
         policy: As for ``Session.prepare``.
         summarizer: As for ``Session.prepare``.
         known: The circumstances, such as ``window``; the model is the request's.
+
+    Attributes:
+        by: The program that sends the requests and runs the calls, where it is known.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Recording:
     ) -> None:
         self.session = session
         self.observe = observe
+        self.by: str | None = None
         self.cache = cache_of(session)
         self._observes = Observed(session)
         self._managed = Managed(session, policy, summarizer, self.cache.windows, known)
@@ -214,6 +218,8 @@ class Recording:
         before: Sequence[EventDraft] = (),
     ) -> Outgoing:
         data |= {"model": body.get("model"), "params": HarnessRequest(body).params}
+        if self.by:
+            data["by"] = self.by
         if marks := marks_of(body):
             data["marks"] = marks
         if asked.betas | added:

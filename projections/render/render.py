@@ -14,14 +14,15 @@ from typing import Any, Literal, TypeAlias
 
 from foldlog.eventstore.errors import InvalidView
 from foldlog.projections.render.call_names import CallNames
-from foldlog.projections.render.items import Item, items, whole_items
+from foldlog.projections.render.interrupted import closing
+from foldlog.projections.render.items import Item, items, result_block, whole_items
 from foldlog.projections.render.messages import Message, messages
 from foldlog.projections.render.repairs import Repair, RepairContext, repair_items
 from foldlog.projections.render.repairs.characters import whole_characters
 from foldlog.projections.render.repairs.thinking import newest_model
 from foldlog.projections.render.replies import Call, interruption, join_replies, waiting_calls
 from foldlog.projections.view.view import View
-from foldlog.projections.wire.blocks import CALL, RESULT, kind
+from foldlog.projections.wire.blocks import CALL, kind
 
 Open: TypeAlias = Literal["error", "keep", "recover"]
 """What to do with open calls at the end of a view: refuse, keep, or close them as interrupted."""
@@ -84,7 +85,7 @@ def open_calls(view: View) -> list[Call]:
 
 def interrupted_items(view: View) -> list[Item]:
     """Return the results that ``open="recover"`` adds for the open calls."""
-    return [_interruption_item(call) for call in open_calls(view)]
+    return [_closing_item(call.version, closing(view, call)) for call in open_calls(view)]
 
 
 def messages_of(seen: list[Item], *, model: str | None = None) -> list[dict[str, Any]]:
@@ -92,7 +93,10 @@ def messages_of(seen: list[Item], *, model: str | None = None) -> list[dict[str,
 
     Calls at the end that wait for their results are closed as interrupted.
     """
-    made, _ = _assemble(*_named(seen), "recover", model)
+    named, names = _named(seen)
+    ours = (call for call in waiting_calls(named) if kind(call.block) == CALL)
+    closed = [_closing_item(call.version, interruption(call.block)) for call in ours]
+    made, _ = _assemble([*named, *closed], names, model)
     return [message.to_json() for message in made]
 
 
@@ -102,7 +106,8 @@ def _messages_of_view(
     seen, names = _named(whole_items(view) if whole else items(view))
     if open == "error" and (ours := _open(seen, names)):
         raise _open_calls_error(view, ours)
-    return _assemble(seen, names, open, model)
+    closed = interrupted_items(view) if open == "recover" else ()
+    return _assemble([*seen, *map(names.apart, closed)], names, model)
 
 
 def _named(seen: Iterable[Item]) -> tuple[list[Item], CallNames]:
@@ -118,22 +123,19 @@ def _open(seen: list[Item], names: CallNames) -> list[Call]:
 
 
 def _assemble(
-    seen: list[Item], names: CallNames, open: Open, model: str | None
+    seen: list[Item], names: CallNames, model: str | None
 ) -> tuple[list[Message], RepairContext]:
     """Return the messages that items make whose replies are joined; and the repairs."""
     calls = waiting_calls(seen)
-    if open == "recover":
-        seen = seen + [_interruption_item(call) for call in calls if kind(call.block) == CALL]
     context = RepairContext.of(seen, model or newest_model(seen), calls)
     for version in names.renamed:
         context.note("repeated_id", version)
     return messages(repair_items(seen, context), context), context
 
 
-def _interruption_item(call: Call) -> Item:
-    data = interruption(call.block)
-    block = {"type": RESULT, **{k: v for k, v in data.items() if k != "synthesized"}}
-    return Item(call.version, "user", "result", [block])
+def _closing_item(version: int, data: dict[str, Any]) -> Item:
+    """Return the result that closes a call, by the version of the call."""
+    return Item(version, "user", "result", [result_block(data)])
 
 
 def _open_calls_error(view: View, calls: list[Call]) -> InvalidView:

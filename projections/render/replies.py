@@ -132,18 +132,21 @@ INTERRUPTED = (
     " The outcome is unknown: it may have run in part or in full.]"
 )
 
+NOT_STARTED = "[Tool call interrupted: the session ended before this call started. It did not run.]"
 
-def interruption(call: Json) -> dict[str, Any]:
+
+def interruption(call: Json, *, started: bool = True) -> dict[str, Any]:
     """Return the data of the ``tool.result`` that closes a call as interrupted.
 
     Args:
         call: The ``tool_use`` block. Its toolset name, if it has one, is echoed, as the API
             requires.
+        started: Whether it may have started.
     """
     echoed = {"toolset_name": call["toolset_name"]} if call.get("toolset_name") else {}
     return {
         "tool_use_id": call_id(call),
-        "content": INTERRUPTED,
+        "content": INTERRUPTED if started else NOT_STARTED,
         "is_error": True,
         **echoed,
         "synthesized": True,

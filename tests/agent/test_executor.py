@@ -44,6 +44,24 @@ class TestRecordsEachStep:
         assert seen[-3:] == ["message.assistant", "permission.decided", "tool.started"]
         assert types(hands)[-1] == "tool.result"
 
+    def test_calls_with_an_id_that_is_used_again_run_each_once(self, hands: Hands) -> None:
+        for words in (["one"], ["two", "three"]):
+            calls = [
+                {
+                    "type": "tool_use",
+                    "id": "call_1",
+                    "name": "bash",
+                    "input": {"command": f"echo {w}"},
+                }
+                for w in words
+            ]
+            hands.session.assistant(calls)
+            for call in calls:
+                hands.executor.run(call)
+        said = [result["content"] for result in hands.events("tool.result")]
+        assert [text.split()[0] for text in said] == ["one", "two", "three"]
+        hands.session.render()
+
     def test_parallel_calls_are_recorded_one_by_one(self, hands: Hands) -> None:
         calls = [
             {"type": "tool_use", "id": f"c{n}", "name": "bash", "input": {"command": f"echo {n}"}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 from foldlog.eventstore import EventStore
+from foldlog.projections import Session
+from foldlog.projections.render.replies import INTERRUPTED, NOT_STARTED
 from tests.agent.processes import has_ended
 from tests.terminal import PATIENCE, Terminal
 
@@ -140,3 +143,45 @@ def wait_for(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < deadline
         select.select([], [], [], 0.01)
+
+
+def test_what_was_killed_at_the_prompt_for_permission_did_not_start(
+    tmp_path: Path, opened: Any
+) -> None:
+    model = script(tmp_path, {"calls": [bash("touch made"), bash("touch more")]}, {"text": "Done."})
+    terminal = opened("chat", "--model", model)
+    terminal.until("> ")
+    terminal.type("go\n")
+    terminal.until("never: bash(touch made)\r\n? ")
+    os.kill(terminal.pid, signal.SIGKILL)
+    assert terminal.code() == -signal.SIGKILL
+    assert not data(tmp_path, "tool.started")
+    with EventStore(tmp_path / "s.db") as store:
+        (info,) = store.sessions()
+        session = Session(store, info.session)
+        shown = session.render(open="recover")
+        closed = session.recover()
+        assert session.render() == shown
+    assert [event.data["content"] for event in closed] == [NOT_STARTED] * 2
+    assert all(event.data["synthesized"] for event in closed)
+
+
+def test_what_was_killed_while_it_ran_has_an_unknown_outcome(tmp_path: Path, opened: Any) -> None:
+    model = script(tmp_path, {"calls": [bash("touch made; sleep 20"), bash("echo")]})
+    terminal = opened("chat", "--model", model, "--allow", "bash")
+    terminal.until("> ")
+    terminal.type("go\n")
+    started_when(tmp_path / "made")
+    os.kill(terminal.pid, signal.SIGKILL)
+    terminal.code()
+    with EventStore(tmp_path / "s.db") as store:
+        (info,) = store.sessions()
+        closed = Session(store, info.session).recover()
+    assert [event.data["content"] for event in closed] == [INTERRUPTED, NOT_STARTED]
+
+
+def started_when(path: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not path.exists():
+        assert time.monotonic() < deadline, path
+        select.select([], [], [], 0.02)
