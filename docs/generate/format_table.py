@@ -89,8 +89,8 @@ ROWS = (
         subagents="in",
         images="in; out: with their content",
         usage="in",
-        verified="in: the requests of 0.171.0, 20 of 20 equal, block by block;"
-        " out: 0.171.0 resumes it",
+        verified="in: the requests of 0.171.0, 20 of 20, and its resumes, 5 of 5 equal, block by"
+        " block; out: 0.171.0 resumes it",
     ),
     Row(
         "dsh",

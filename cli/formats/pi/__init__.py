@@ -2,6 +2,7 @@
 
 entries    what an entry becomes: a message, a result, an attachment, usage
 prompt     the system prompt and the tools, from the entries that change them
+tree       what is on a branch, and how each entry is shown there
 importing  the tree of entries → events, and the head where pi goes on
 exporting  a view → a session that pi resumes
 """

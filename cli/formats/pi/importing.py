@@ -8,18 +8,18 @@ the edits of what is before it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.jsonl_source import Reading
 from foldlog.cli.formats.pi import entries
 from foldlog.cli.formats.pi.prompt import Prompt
+from foldlog.cli.formats.pi.tree import Node, events_of, is_sent, kept_from
 from foldlog.cli.formats.report import LineNote
 from foldlog.cli.formats.shown_events import ShownEvents
 from foldlog.projections.wire.blocks import kind, objects, plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.jsonl_source import Record
@@ -37,49 +37,7 @@ START = 1
 GOES_ON = frozenset({"message.user", "message.assistant", "attachment.added", "request.failed"})
 """What closes the calls before it that have no result."""
 
-EDITABLE = frozenset({"message.user", "message.assistant", "tool.result", "attachment.added"})
-"""What an edit of the context can change."""
-
 GONE = "entries that were there before are gone; they are kept, and the head is where the file is"
-
-
-@dataclass(slots=True, eq=False)
-class Node:
-    """An entry at its place in the tree.
-
-    Attributes:
-        entry: The entry.
-        parent: The entry that it hangs on; None for the header.
-        prompt: What is in force after it.
-        model: The model that was used last.
-        waiting: The calls that wait for a result after it, in order.
-        versions: Its events, in the order in which they are shown.
-        type: The type of its own event.
-        data: The data of its own event.
-        target: The entry that it edits.
-        instead: The events that it shows in place of that entry.
-        kept: The first entry that it keeps, if it is a compaction.
-    """
-
-    entry: Entry
-    parent: Node | None
-    prompt: Prompt
-    model: Json = None
-    waiting: tuple[str, ...] = ()
-    versions: list[int] = field(default_factory=list)
-    type: str = ""
-    data: dict[str, Json] = field(default_factory=dict)
-    target: Node | None = None
-    instead: list[int] = field(default_factory=list)
-    kept: Node | None = None
-
-    def path(self) -> list[Node]:
-        """Return the entries from the header to this one."""
-        found, node = [self], self.parent
-        while node is not None:
-            found.append(node)
-            node = node.parent
-        return found[::-1]
 
 
 class TreeImport:
@@ -150,7 +108,7 @@ class TreeImport:
         """Write an entry at its place in the tree."""
         node = self._place(entry)
         if node.parent is not self._leaf and node.parent is not None:
-            self._shown.only(_shown_on(node.parent.path()))
+            self._shown.only(events_of(node.parent.path()))
         self._write(node, record)
         if isinstance(entry.get("id"), str):
             self._nodes[entry["id"]] = node
@@ -236,11 +194,11 @@ class TreeImport:
         """Show the summary for all that the compaction does not keep."""
         entry, path = node.entry, node.path()[:-1]
         node.kept = self._first_kept(entry)
-        kept = set(_shown_on(path, path[_cut(path, node.kept) :]))
+        kept = set(events_of(path, path[kept_from(path, node.kept) :]))
         before = entry.get("tokensBefore")
         node.versions = self._shown.summarize(
             entries.COMPACTED.format(entry.get("summary")),
-            [START, *sorted(version for version in _shown_on(path) if version not in kept)],
+            [START, *sorted(version for version in events_of(path) if version not in kept)],
             record,
             occurred=entry.get("timestamp"),
             line=entry,
@@ -279,11 +237,11 @@ class TreeImport:
         version = self._own(node, record, "pi.context_edit", node.entry, keeps_line=False)
         id = node.entry.get("targetId")
         node.target = self._nodes.get(id) if isinstance(id, str) else None
-        if node.target is None or not _is_sent(node.target, node.path()):
+        if node.target is None or not is_sent(node.target, node.path()):
             return True
         earlier = [v for n in node.path() if n.target is node.target for v in n.instead]
         shown = self._instead(node, node.target, record, version)
-        self._shown.only(_shown_on(node.path()))
+        self._shown.only(events_of(node.path()))
         self._paint(node, shown, node.target.versions[-1:], f"{record.key}/edit", version)
         self._paint(node, {"shown": "hidden"}, earlier, f"{record.key}/earlier", version)
         return True
@@ -306,38 +264,6 @@ class TreeImport:
         data.pop("usage", None)
         node.instead = [self._shown.write(target.type, data, f"{record.key}/instead", of=of)]
         return {"shown": "hidden"}
-
-
-def _shown_on(path: Sequence[Node], of: Sequence[Node] | None = None) -> list[int]:
-    """Return the events of a branch; what edits put in place of an entry is after it.
-
-    Args:
-        path: The branch.
-        of: The entries whose events are wanted; None: all of it.
-    """
-    instead: dict[int, list[int]] = {}
-    for node in path:
-        if node.target is not None:
-            instead.setdefault(id(node.target), []).extend(node.instead)
-    wanted = path if of is None else of
-    return [v for node in wanted for v in (*node.versions, *instead.get(id(node), ()))]
-
-
-def _cut(path: Sequence[Node], kept: Node | None) -> int:
-    """Return the place of the first entry that a compaction keeps; the end if it keeps none."""
-    return next((at for at, node in enumerate(path) if node is kept), len(path))
-
-
-def _is_sent(target: Node, path: Sequence[Node]) -> bool:
-    """Return whether an entry is on a branch, is a message, and no compaction left it out."""
-    places = [at for at, node in enumerate(path) if node is target]
-    compactions = [at for at, node in enumerate(path) if node.type == "summary.written"]
-    if not places or target.type not in EDITABLE:
-        return False
-    if not compactions or places[0] > compactions[-1]:
-        return True
-    before = path[: compactions[-1]]
-    return places[0] >= _cut(before, path[compactions[-1]].kept)
 
 
 def _is_plain(content: str | list[Json]) -> bool:

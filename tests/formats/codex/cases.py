@@ -15,6 +15,7 @@ from foldlog.projections.render.items import items
 from foldlog.projections.view.view import View
 
 DATA = Path(__file__).parent / "data" / "gen_v0171"
+RESUMES = DATA.parent / "resumed_0.171.0"
 CORPUS = Path(os.environ.get("FOLDLOG_CORPUS") or Path(__file__).parents[4] / "shared" / "data")
 """A folder with more and larger rollouts; the tests that need it run where it is."""
 

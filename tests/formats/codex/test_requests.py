@@ -16,7 +16,7 @@ from foldlog.cli.formats.openai_blocks import from_item
 from foldlog.eventstore import EventStore
 from foldlog.projections import Session
 from foldlog.projections.explain.statistics import statistics
-from tests.formats.codex.cases import DATA, FORK, THREAD, Part, imported, parts, shown
+from tests.formats.codex.cases import DATA, FORK, RESUMES, THREAD, Part, imported, parts, shown
 
 WIRE = [
     json.loads(line)["request"]["input"]
@@ -43,8 +43,13 @@ def store() -> EventStore:
 
 def sent(place: int) -> list[Part]:
     """Return a request in the Messages API's blocks, without its first message."""
+    return in_blocks(WIRE[place][1:])
+
+
+def in_blocks(items: list[Any]) -> list[Part]:
+    """Return items of a request as blocks of the Messages API, each with its role."""
     found: list[Part] = []
-    for item in WIRE[place][1:]:
+    for item in items:
         mapped = from_item(item)
         assert mapped is not None
         if mapped.type == "tool.result":
@@ -85,6 +90,16 @@ def test_the_view_before_a_reply_is_the_request_that_codex_sent(reply: int, plac
 
 def test_the_view_of_a_fork_is_the_request_that_it_sent() -> None:
     assert_same(before_each_reply(FORK)[-1], sent(FORKED))
+
+
+RESUMED = json.loads((RESUMES / "sent.json").read_text())
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_the_view_at_the_head_is_what_codex_resumes_with(name: str) -> None:
+    resumed, (report,) = imported(RESUMES / f"{name}.jsonl")
+    assert report.session is not None
+    assert shown(Session(resumed, report.session).view()) == in_blocks(RESUMED[name])
 
 
 def test_each_request_is_counted_once() -> None:
