@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats import openai_blocks
-from foldlog.cli.formats.message_list import MessageList, Piece, is_copy
+from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_copy
 from foldlog.cli.formats.protocols import Source
 from foldlog.cli.formats.source_files import home
 from foldlog.projections.wire.blocks import objects, text
@@ -88,7 +88,7 @@ class Threads:
         data = _data(start)
         named = _text(data.get("sessionId")) or _name_of(source)
         # the id of a session names its file, however that grows, moves or is cut
-        self._first = _text(start.get("id")) or named
+        self._first = digest_of(_text(start.get("id")) or named)
         name = run.name_for(named, source.file, self._first)
         self._is_copy = is_copy(source, run.origin(name))
         context = data.get("context")
@@ -135,7 +135,8 @@ class Threads:
         """Return the thread of a subagent, which begins with its first line."""
         if agent not in self._children:
             data = _data(line)
-            name = self._run.name_for(agent, self._source.file, f"{self._first}/{agent}")
+            first = digest_of([self._first, agent])
+            name = self._run.name_for(agent, self._source.file, first)
             log = self._run.session(name, self._source)
             parent: Line = {"session": self._main.log.session, "kind": "subagent"}
             call = _text(data.get("toolCallId")) or _text(data.get("parentToolCallId"))
@@ -145,7 +146,7 @@ class Threads:
                 cwd=self._cwd,
                 origin={
                     **self._origin,
-                    "first": f"{self._first}/{agent}",
+                    "first": first,
                     "inline": True,
                     "agent_type": _text(data.get("agentType")) or _text(data.get("agentName")),
                 },

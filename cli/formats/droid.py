@@ -77,8 +77,9 @@ class Chat:
     """
 
     def __init__(self, source: Source, run: ImportRun, start: Line) -> None:
-        first = f"droid/{_text(start.get('id')) or source.path.stem}"
-        name = run.name_for(_text(start.get("id")) or source.path.stem, source.file, first)
+        own = _text(start.get("id")) or source.path.stem
+        first = digest_of(own)
+        name = run.name_for(own, source.file, first)
         self._is_copy = is_copy(source, run.origin(name))
         self._title = _text(start.get("sessionTitle")) or _text(start.get("title"))
         self._recorded: str | None = self._title

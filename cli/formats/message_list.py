@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 DIGITS = 16
 """Digits of a SHA-256 in the key of a piece: it names one among those of one message."""
 
+LONGEST_ID = 200
+"""Characters of the longest id that is part of a key as it is: a key has 500 at most."""
+
 COPY = "the session is from another file and holds more: what is new here is recorded, not shown"
 
 
@@ -65,6 +68,11 @@ def rewritten(gone: int) -> list[LineNote]:
 def digest_of(value: Json) -> str:
     """Return the digits that name a JSON value."""
     return sha256(dumps(value)).hexdigest()[:DIGITS]
+
+
+def name_in_key(id: str) -> str:
+    """Return an id as it can be part of a key: itself, or what names it where it is odd."""
+    return id if len(id) <= LONGEST_ID and id.isprintable() else digest_of(id)
 
 
 class MessageList:

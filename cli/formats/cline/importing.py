@@ -43,7 +43,7 @@ class Chat:
         self._source, self._about = source, about
         self._manifest = beside(source.path, ".json")
         self._state = beside(source.path, ".compaction.json")
-        first = f"cline/{_text(about.get('sessionId')) or name_of(source.path)}"
+        first = digest_of(_text(about.get("sessionId")) or name_of(source.path))
         name = run.name_for(name_of(source.path), source.file, first)
         self._is_copy = is_copy(source, run.origin(name))
         self._kept: set[str] = set()

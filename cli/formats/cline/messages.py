@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from foldlog.cli.formats.message_list import Piece, digest_of
+from foldlog.cli.formats.message_list import Piece, digest_of, name_in_key
 from foldlog.eventstore.codec import dumps
 from foldlog.projections.wire.blocks import kind, objects, text
 
@@ -44,7 +44,7 @@ class Pieces:
     def _name(self, message: Message) -> str:
         """Return what names a message: its id, else what it says and how often that was said."""
         if isinstance(message.get("id"), str) and message["id"]:
-            return str(message["id"])
+            return name_in_key(str(message["id"]))
         said = digest_of([message.get("role"), message.get("content"), message.get("ts")])
         self._seen[said] += 1
         return f"{said}/{self._seen[said]}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from foldlog.cli.formats.gemini import messages
 from foldlog.cli.formats.gemini.sources import folder_of
 from foldlog.cli.formats.gemini_blocks import Calls
-from foldlog.cli.formats.message_list import Piece, digest_of, is_copy
+from foldlog.cli.formats.message_list import Piece, digest_of, is_copy, name_in_key
 from foldlog.projections.wire.blocks import objects
 
 if TYPE_CHECKING:
@@ -122,10 +122,10 @@ class Chat:
         """Let the message be kept as it is, once: by the first of its pieces that is new.
 
         Returns:
-            The pieces, one of them with the message, and one more for a usage that came late.
+            The pieces, one of them with the message.
         """
         self._spawned.note(self.log.session, message)
-        pieces = [*pieces, *self._late_usage(message, pieces, record)]
+        self._count(message, pieces)
         digest = digest_of(message)
         if digest in self._kept:
             return pieces
@@ -133,22 +133,22 @@ class Chat:
         new = next((n for n, piece in enumerate(pieces) if piece.key not in self.log), None)
         if new is None:
             source = self.log.source_of(record)
-            key = f"{message['id']}/{digest}"
+            key = f"{name_in_key(message['id'])}/{digest}"
             self.log.write("gemini.message", message, key, source=source)
         elif pieces[new].data is not message:
             pieces[new] = pieces[new]._replace(line=message)
         return pieces
 
-    def _late_usage(self, message: Message, pieces: list[Piece], record: Record) -> list[Piece]:
-        """Return what a reply used, where that came after all of its pieces."""
+    def _count(self, message: Message, pieces: list[Piece]) -> None:
+        """Write what a reply used, where that comes after all of its pieces."""
         replies = [piece for piece in pieces if piece.type == "message.assistant"]
         data: dict[str, Json] = {"content": [], **messages.reply_of(message)}
         if not replies or "usage" not in data or message["id"] in self._counted:
-            return []
+            return
         self._counted.add(message["id"])
-        if any(piece.key not in self.log for piece in replies):
-            return []
-        return [Piece(f"{message['id']}/usage", "message.assistant", data, record)]
+        if all(piece.key in self.log for piece in replies):
+            of = self.log.version_of(replies[-1].key)
+            self.log.write("message.assistant", data, f"{name_in_key(message['id'])}/usage", of=of)
 
 
 def _text(value: Json) -> str | None:

@@ -13,7 +13,7 @@ from foldlog.eventstore.codec import loads
 from foldlog.eventstore.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from foldlog.cli.formats.import_run import ImportRun
@@ -95,15 +95,17 @@ class Operations:
         if is_last:
             self._list.extend(pieces)
         else:
-            self._bring(record)
+            self._bring(record, pieces)
 
     def _bring_if(self, changed: bool, record: Record) -> None:
         if changed:
             self._bring(record)
 
-    def _bring(self, record: Record) -> None:
-        """Let the list hold what the file holds after this line."""
-        self._list.replace(self._chat.pieces(self._replay.messages.values(), record))
+    def _bring(self, record: Record, kept: Sequence[Piece] = ()) -> None:
+        """Let the list hold what the file holds after this line; ``kept`` are pieces of it."""
+        lines = {piece.key: piece.line for piece in kept}
+        pieces = self._chat.pieces(self._replay.messages.values(), record)
+        self._list.replace([piece._replace(line=lines.get(piece.key)) for piece in pieces])
 
 
 # -- a file that is rewritten whole --------------------------------------------------------------

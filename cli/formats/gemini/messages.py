@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats import gemini_blocks
-from foldlog.cli.formats.message_list import Piece, digest_of
+from foldlog.cli.formats.message_list import Piece, digest_of, name_in_key
 from foldlog.projections.wire.blocks import kind, objects
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _other(message: Message, record: Record) -> Piece:
 
 
 def _key(name: str, *values: Json) -> str:
-    return "/".join([name, *map(digest_of, values)])
+    return "/".join([name_in_key(name), *map(digest_of, values)])
 
 
 # -- what the user said --------------------------------------------------------------------------

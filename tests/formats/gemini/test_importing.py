@@ -130,6 +130,20 @@ def test_a_reply_that_grows_is_recorded_once_and_counted_once(
     assert (used.requests, used.input, used.cache_read, used.output) == (1, 60, 40, 10)
 
 
+def test_a_message_that_grows_before_others_keeps_its_place_and_its_line(
+    store: EventStore, tmp_path: Path
+) -> None:
+    first, grown = reply("g", "I look."), reply("g", "I look.", toolCalls=[call("c1", "a.txt")])
+    path = write(
+        tmp_path / "c.jsonl", METADATA, user("u", "look"), first, user("v", "go on"), grown
+    )
+    list(import_path(store, path))
+    assert texts(store) == ["look", "I look.", "go on"]
+    lines = [event.meta["line"] for event in store.read("abc") if "line" in event.meta]
+    assert lines == [user("u", "look"), first, user("v", "go on"), grown]
+    assert [report.new for report in import_path(store, path)] == [0]
+
+
 def test_a_result_that_is_there_twice_is_shown_once(store: EventStore, tmp_path: Path) -> None:
     made = call("c1", "a.txt")
     again = {**user("r", ""), "content": made["result"]}
@@ -295,6 +309,12 @@ def test_an_upload_of_every_kind_of_part_is_carried(store: EventStore, tmp_path:
         {"type": "gemini_part", "part": odd},
     ]
     assert event.meta["line"] == said
+
+
+@pytest.mark.parametrize("odd", ["\ud83d", "x" * 600, "a\nb"])
+def test_an_odd_id_is_no_obstacle(store: EventStore, tmp_path: Path, odd: str) -> None:
+    (report,) = import_path(store, write(tmp_path / "c.jsonl", METADATA, user(odd, "hello")))
+    assert (report.rejected, texts(store)) == ((), ["hello"])
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
