@@ -182,7 +182,7 @@ class Conversation:
     def system(self) -> str:
         """The system prompt as text; empty without one."""
         return "\n\n".join(
-            str(b.get("text", "")) for b in blocks(content_of(self.settings["system"]))
+            str(b.get("text", "")) for b in objects(blocks(content_of(self.settings["system"])))
         )
 
     @property
@@ -307,7 +307,7 @@ def _same_reply(place: int, part: tuple[Item, Content]) -> object:
 
 
 def _recorded(event: Event) -> list[Json]:
-    return blocks(content_of(event.data.get("content")))
+    return objects(blocks(content_of(event.data.get("content"))))
 
 
 def moment(event: Event) -> int:

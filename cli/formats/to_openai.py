@@ -16,13 +16,19 @@ from foldlog.cli.formats.losses import Losses
 from foldlog.cli.formats.portable import Media, Portable, Text, joined, portable, result_content
 from foldlog.eventstore.codec import dumps
 from foldlog.eventstore.events import Json
-from foldlog.projections.wire.blocks import CALL, call_id, kind
+from foldlog.projections.wire.blocks import CALL, call_id, kind, objects
 
 ID_CHARS = 64
 """The longest id of a call that OpenAI takes (its error: "string too long … maximum length 64")."""
 
 NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 """What the name of a function may not hold (``^[a-zA-Z0-9_-]+$``)."""
+
+OUTPUT = "output_text"
+"""The type of a text that a model wrote."""
+
+IN_REPLY = "a reply holds text and calls only"
+"""Why media in a reply are not carried."""
 
 
 # -- Responses -----------------------------------------------------------------------------------
@@ -61,7 +67,7 @@ def _item_of(block: Json) -> str:
     """Return the type of the item that a block becomes, alone or with others like it."""
     if kind(block) == CALL:
         return "function_call"
-    return "reasoning" if block.get("encrypted_content") else "message"
+    return "reasoning" if objects([block]) and block.get("encrypted_content") else "message"
 
 
 def _reasoning(block: Json) -> Json:
@@ -83,7 +89,7 @@ def response_tools(tools: Iterable[Json], losses: Losses) -> list[Json]:
 
 
 def _said(role: str) -> str:
-    return "output_text" if role == "assistant" else "input_text"
+    return OUTPUT if role == "assistant" else "input_text"
 
 
 def _call(block: Json, losses: Losses) -> Json:
@@ -112,6 +118,8 @@ def _input(parts: Iterable[Portable], losses: Losses, plain: bool, text: str) ->
     for part in parts:
         if isinstance(part, Text):
             found.append({"type": text, "text": part.text})
+        elif text == OUTPUT:
+            losses.add(part.kind, IN_REPLY)
         elif plain and (part.kind != "image" or part.url):
             losses.add(part.kind, "the program's history holds images with their content only")
         elif part.kind == "image":
@@ -182,7 +190,11 @@ def _chat_reply(turn: Turn, losses: Losses) -> list[Json]:
     ahead = len(list(takewhile(lambda block: kind(block) != CALL, turn.blocks)))
     late = sum(kind(block) == "text" for block in turn.blocks[ahead:])
     losses.add("place of a text between calls", "a reply's calls come after its text", late)
-    said = joined(portable((b for b in turn.blocks if kind(b) != CALL), losses), "\n\n")
+    parts = list(portable((b for b in turn.blocks if kind(b) != CALL), losses))
+    for part in parts:
+        if isinstance(part, Media):
+            losses.add(part.kind, IN_REPLY)
+    said = joined(parts, "\n\n")
     if not said and not calls:
         return []
     made: dict[str, Json] = {"role": "assistant", "content": said or None}

@@ -89,7 +89,7 @@ class Moment:
         piece = self.view.piece(first)
         if piece is None:
             return None
-        return self._cell(piece, range(first, min(last, piece.last) + 1), chars)
+        return self._cell(piece, range(first, max(first, min(last, piece.last)) + 1), chars)
 
     # -- rows --------------------------------------------------------------------------------
 

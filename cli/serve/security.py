@@ -122,7 +122,7 @@ class Gate:
                 HTTPStatus.FORBIDDEN,
             )
         rest = [pair for pair in request.query_params.multi_items() if pair[0] != TOKEN]
-        path = "/" + request.scope["raw_path"].decode("ascii").split("?")[0].lstrip("/")
+        path = "/" + request.scope["raw_path"].decode("ascii").split("?")[0].lstrip("/\\")
         address = path + (f"?{urlencode(rest)}" if rest else "")
         answer = HTMLResponse(ENTER.format(address=address))
         answer.set_cookie(

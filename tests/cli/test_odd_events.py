@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from foldlog.cli.formats import EXPORTERS
 from foldlog.cli.main import foldlog
 from foldlog.eventstore import EventDraft, EventStore
 
 USER = EventDraft("message.user", {"content": "go on"})
 CALL = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
 
-VALUES: list[Any] = [5, -1.5, True, "text", [["x"]], {"a": []}, [{"type": ["x"], "id": []}]]
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": [], "data": "eA=="}}
+
+VALUES: list[Any] = [
+    *(5, -1.5, True, "text", [["x"]], {"a": []}, [{"type": ["x"], "id": []}]),
+    *([5, None, {"type": 5}], [{"type": "text", "text": 5}], [PICTURE]),
+]
 
 FIELDS = {
     "message.user": ["content"],
@@ -51,7 +57,8 @@ COMMANDS = [
     *("stats {}", "log {}", "log {} --full", "log {} --tool bash", "show {} 2", "why {} 2"),
     *("view {}", "view {} --as request --recover", "view {} --as pieces", "view {} --at request:1"),
     *("view {} --at edit:1", "view {} --at before-compaction:1", "diff {} 1 2"),
-    *("export {}", "export {} --to jsonl", "export {} --to claude-code"),
+    *("export {}", *(f"export {{}} --to {form}" for form in EXPORTERS)),
+    *(f"handoff {{}} --to {name} --print" for name in ("claude-code", "codex", "opencode", "pi")),
     *("pin {} 1", "recover {}", "fork {} --at 2", "rewind {} 1"),
 ]
 

@@ -12,7 +12,7 @@ from foldlog.cli.serve.addresses import address
 from foldlog.eventstore import EventDraft, EventStore
 from foldlog.projections import Session
 from tests.formats.html.showcase import CHILD, HOSTILE, SHOWCASE
-from tests.projections.build import call
+from tests.projections.build import call, shown
 from tests.serve.conftest import Site, serving
 
 NAMES = ("a/b", "a b?c=d&e#f", "ünï→", "%2e%2e", "x" * 300, "proxy:2026/1+1", "..a", "a;b,c")
@@ -41,6 +41,23 @@ class TestStores:
                 assert 'data-version="1"' in page
                 for found in re.findall(r'(?:href|hx-get)="(/[^"#]+)"', page):
                     assert site.ask(found.replace("&amp;", "&")).status == 200, found
+
+    def test_content_that_is_no_content_is_shown(self, path: Path) -> None:
+        source = {"type": "base64", "media_type": [], "data": "eA=="}
+        content = [5, None, ["x"], {"type": ["x"]}, {"type": "image", "source": source}]
+        with EventStore(path) as store:
+            session = Session(store, "odd")
+            session.user([*content, {"type": "text", "text": 7}])
+            store.append("odd", [EventDraft("summary.written", {"text": content})])
+            session.edit("r", "why", [shown(1, 1, "summary", summary=2)])
+            session.user("the end")
+        with serving(path) as site:
+            pieces = (
+                f"/pieces/odd?first={first}&last={last}" for first in (1, 4) for last in (-1, 1)
+            )
+            events = (f"/events/odd?version={version}" for version in (1, 2, 3))
+            for address in ("/sessions/odd", "/compare/odd?from=1", *pieces, *events):
+                assert site.page(address)
 
     def test_a_fork_shows_the_past_that_it_shares(self, path: Path) -> None:
         with EventStore(path) as store:

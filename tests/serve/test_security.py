@@ -43,8 +43,9 @@ class TestToken:
         answer = site.ask(address, cookie=None)
         assert (answer.status, "set-cookie" in answer.headers) == (403, False)
 
-    def test_a_token_never_leads_to_another_site(self, site: Site) -> None:
-        address = f"//evil.invalid/%22%3E?token={site.keys.token}"
+    @pytest.mark.parametrize("begin", ["//", "/\\", "\\\\/"])
+    def test_a_token_never_leads_to_another_site(self, site: Site, begin: str) -> None:
+        address = f"{begin}evil.invalid/%22%3E?token={site.keys.token}"
         answer = site.ask(address, cookie=None)
         assert 'content="0;url=/evil.invalid/%22%3E"' in answer.text
 

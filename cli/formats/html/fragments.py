@@ -25,7 +25,7 @@ from foldlog.eventstore.events import Json
 from foldlog.projections.explain.narrative import Block, Call, Child, Media, Other, Passage, Said
 from foldlog.projections.explain.why import Sight
 from foldlog.projections.view.pieces import Cleared, Hidden, Marker, Summary
-from foldlog.projections.wire.blocks import MEDIA, blocks, content_of
+from foldlog.projections.wire.blocks import MEDIA, blocks, content_of, kind
 from foldlog.projections.wire.tool_calls import PATHS, SHELLS
 
 State: TypeAlias = Literal["whole", "part", "cleared", "summary", "hidden", "left", "none"]
@@ -172,14 +172,16 @@ def command(call: Call) -> str | None:
 def image(block: Json) -> str | None:
     """Return the address of an image that is safe to show, of its data; None for anything else."""
     source = block.get("source")
-    if not isinstance(source, Mapping) or source.get("media_type") not in IMAGES:
+    if not isinstance(source, Mapping):
         return None
-    data = source.get("data")
+    type_, data = source.get("media_type"), source.get("data")
+    if not isinstance(type_, str) or type_ not in IMAGES:
+        return None
     if isinstance(data, Address):
         return data
     if not isinstance(data, str) or not _BASE64.fullmatch(data := "".join(data.split())):
         return None
-    return f"data:{source['media_type']};base64,{data}"
+    return f"data:{type_};base64,{data}"
 
 
 def output(words: str) -> str:
@@ -213,7 +215,7 @@ def _typed(contents: list[Json], passage: Passage) -> list[Block]:
     """Return the blocks of a summary."""
     kinds: dict[str, type[Block]] = {"text": Said, **dict.fromkeys(MEDIA, Media)}
     return [
-        kinds.get(str(block.get("type")), Other)(passage.event, passage.sight, number, block)
+        kinds.get(kind(block), Other)(passage.event, passage.sight, number, block)
         for number, block in enumerate(contents, start=1)
     ]
 
@@ -227,6 +229,7 @@ _HELPERS: dict[str, Any] = {
     "edits_of": edits_of,
     "headline": headline,
     "image": image,
+    "kind": kind,
     "label": label,
     "lines": lines,
     "look": look,

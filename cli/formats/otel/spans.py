@@ -167,7 +167,8 @@ class _Run:
         aside = event.type in ASIDE
         if (isinstance(model, str) and model.startswith("<")) or (aside and not _usages(event)):
             return heard
-        name: object = event.data.get("id") or event.version
+        id = event.data.get("id")
+        name = id if isinstance(id, str) and id else event.version
         at = moment(event)
         before = max((moment(e) for e in heard), default=at)
         start = before if not aside else at
