@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from foldlog.cli.formats.html.code import code
 from foldlog.cli.formats.html.environment import environment, file
-from foldlog.cli.formats.html.fragments import STATES
+from foldlog.cli.formats.html.fragments import STATES, Fragments
 from foldlog.cli.local_time import clock, zone
 from foldlog.cli.safe import one_line, shortened
 from foldlog.cli.serve.addresses import address
@@ -81,6 +81,7 @@ def warm_up() -> None:
     """Load what the first page would wait for: templates, prices, the colours of code."""
     for name in environment(TEMPLATES).list_templates(["html"]):
         environment(TEMPLATES).get_template(name)
+    Fragments().seen([{"type": "text", "text": "*x*"}])
     assets()
     for language in ("bash", "python"):
         code("x", language=language)

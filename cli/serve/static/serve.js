@@ -24,8 +24,10 @@
     const best = before[0] ?? parts[0];
     if (!best) return;
     best.closest(".turn")?.classList.add("marked");
-    best.scrollIntoView({ block: "start" });
-    main.scrollTop -= 48;
+    const row = best.closest(".row");
+    const isNear = row && best.getBoundingClientRect().top - row.getBoundingClientRect().top < 280;
+    (isNear ? row : best).scrollIntoView({ block: "start" });
+    main.scrollTop -= innerWidth > 832 ? 48 : 0;
   };
   const settle = () => {
     const now = moment();
