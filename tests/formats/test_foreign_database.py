@@ -16,7 +16,11 @@ import pytest
 
 from foldlog.cli.formats import SourceFiles, database_copy, foreign_database
 from foldlog.cli.formats.foreign_database import Row, find, has_columns, opened, tables_of
+from foldlog.cli.formats.protocols import Place
+from foldlog.cli.formats.watching import Watcher
 from foldlog.eventstore.errors import SourceError
+
+OPENCODE = Path(__file__).parent / "opencode/data/opencode_1.18.33.db"
 
 SCHEMA = "CREATE TABLE said(id INTEGER PRIMARY KEY, chat TEXT, text TEXT)"
 
@@ -352,3 +356,17 @@ def test_databases_are_found_by_their_tables_whatever_their_name(tmp_path: Path)
     (source,) = find(SourceFiles(tmp_path), lambda tables: has_columns(tables, said=["text"]))
     assert source.path == tmp_path / "theirs.sqlite3"
     assert tmp_path / "theirs.sqlite3-wal" in source.parts
+
+
+def test_what_is_only_in_the_log_is_noticed_by_who_watches(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    path.write_bytes(OPENCODE.read_bytes())
+    with closing(sqlite3.connect(path, isolation_level=None)) as program:
+        program.execute("PRAGMA journal_mode=WAL")
+        watcher = Watcher([Place(tmp_path)])
+        assert [source.path for _, source in watcher.changed()] == [path]
+        assert watcher.changed() == []
+        before = path.read_bytes()
+        program.execute("UPDATE session SET title = 'another'")
+        assert path.read_bytes() == before
+        assert [source.path for _, source in watcher.changed()] == [path]

@@ -10,7 +10,7 @@ from foldlog.cli.formats.source_files import is_inside
 from foldlog.projections.wire.blocks import objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from foldlog.cli.formats.foreign_database import ForeignDatabase, Row
@@ -29,6 +29,9 @@ _COLUMNS = {
     "cost": "cost",
 }
 """The columns of a session, and what an export calls them."""
+
+_EVENT_VERSION = 1
+"""The version of the events about messages, up to 1.18."""
 
 _JSON_COLUMNS = ("revert", "model", "metadata", "permission")
 
@@ -110,16 +113,18 @@ class Removed:
     """
 
     def __init__(self, database: ForeignDatabase, session: str) -> None:
-        rows = list(database.rows("event", order=["seq"], aggregate_id=session))
-        messages = {text_of(data, "messageID") for _, data in _events(rows, "removed")}
-        gone = {text_of(data, "partID") for _, data in _events(rows, "part_removed")}
+        def events(kind: str) -> Iterator[tuple[Row, Object]]:
+            return _events(database, session, kind)
+
+        messages = {text_of(data, "messageID") for _, data in events("removed")}
+        gone = {text_of(data, "partID") for _, data in events("part_removed")}
         self.infos: dict[str, tuple[Object, Object]] = {}
-        latest: dict[str, Part] = {}
-        for row, data in _events(rows, "updated"):
+        for row, data in events("updated") if messages else ():
             info = object_of(data, "info")
             if text_of(info, "id") in messages:
                 self.infos[text_of(info, "id")] = (info, row.place)
-        for row, data in _events(rows, "part_updated"):
+        latest: dict[str, Part] = {}
+        for row, data in events("part_updated") if messages or gone else ():
             part = object_of(data, "part")
             if text_of(part, "messageID") in messages or text_of(part, "id") in gone:
                 latest[text_of(part, "id")] = Part(part, row.place, is_removed=True)
@@ -129,15 +134,13 @@ class Removed:
             self.parts.setdefault(message, []).append(latest[part_id])
 
 
-def _events(rows: Iterable[Row], kind: str) -> Iterator[tuple[Row, Object]]:
-    """Yield the events of a kind: ``message.removed.1`` is one, whatever its version."""
-    name = f"message.{kind.replace('_', '.')}"
-    for row in rows:
-        type_ = row.values.get("type")
-        if isinstance(type_, str) and type_.rpartition(".")[0] == name:
-            data, _ = row.json("data")
-            if isinstance(data, dict):
-                yield row, data
+def _events(database: ForeignDatabase, session: str, kind: str) -> Iterator[tuple[Row, Object]]:
+    """Yield the events of a session about its messages, in order."""
+    type_ = f"message.{kind.replace('_', '.')}.{_EVENT_VERSION}"
+    for row in database.rows("event", order=["seq"], aggregate_id=session, type=type_):
+        data, _ = row.json("data")
+        if isinstance(data, dict):
+            yield row, data
 
 
 def _with_removed(found: list[Message], removed: Removed) -> Iterator[Message]:
