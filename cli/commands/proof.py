@@ -216,7 +216,7 @@ def _print(found: list[Findings], notices: bool) -> None:
 
 def _requests(found: Findings) -> str:
     """Return how many requests can be rebuilt and, where they were, how many are what was sent."""
-    proven = "" if found.proven is None else f" ({found.proven:,} proven)"
+    proven = f" ({found.proven:,} proven)" if found.proven is not None and found.requests else ""
     return f"{found.requests:,}{proven}"
 
 

@@ -11,11 +11,23 @@ from dataclasses import replace
 from foldlog.eventstore.events import Event, Json
 from foldlog.projections.render.items import Item
 from foldlog.projections.render.replies import Call
-from foldlog.projections.wire.blocks import CALLS, RESULT, call_id, is_server_result, kind
+from foldlog.projections.wire.blocks import (
+    CALLS,
+    MEDIA,
+    RESULT,
+    THINKING,
+    call_id,
+    is_server_result,
+    kind,
+)
 from foldlog.projections.wire.pairing import Pairing
 
 SPEAKERS = frozenset({"message.assistant", "message.user"})
 """The types of events whose content may hold calls or results."""
+
+
+SILENT = THINKING | MEDIA | {"text"}
+"""The types of most blocks, which have no id of a call."""
 
 
 class CallNames:
@@ -38,11 +50,16 @@ class CallNames:
         """Return the next item with names in the place of ids; the same where none changes."""
         if isinstance(item.content, str) or not (item.role == "assistant" or item.kind == "result"):
             return item
-        named = [self._named(item.version, item.reply, block) for block in item.content]
-        if all(new is old for new, old in zip(named, item.content, strict=True)):
+        named: dict[int, Json] = {}
+        for place, block in enumerate(item.content):
+            if kind(block) not in SILENT:
+                new = self._named(item.version, item.reply, block)
+                if new is not block:
+                    named[place] = new
+        if not named:
             return item
         self.renamed.append(item.version)
-        return item._replace(content=named)
+        return item._replace(content=[named.get(n, b) for n, b in enumerate(item.content)])
 
     def event(self, event: Event) -> Event:
         """Return the next event with names in the place of ids; the same where none changes."""
