@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_copy
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import existing, is_inside
+from foldlog.cli.formats.source_files import is_inside
 from foldlog.eventstore.codec import loads
 from foldlog.projections.wire.blocks import kind, objects, text
 
@@ -28,8 +28,8 @@ Line = dict[str, Any]
 
 
 def default_locations() -> list[Path]:
-    """Return the folder with the sessions, if there is one."""
-    return existing(Path.home() / ".factory" / "sessions")
+    """Return the folder with the sessions."""
+    return [Path.home() / ".factory" / "sessions"]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import existing, home, is_inside
+from foldlog.cli.formats.source_files import home, is_inside
 from foldlog.eventstore.codec import is_deep, loads
 from foldlog.eventstore.errors import SourceError
 
@@ -38,13 +38,13 @@ _HEAD_BYTES = 4096
 
 
 def default_locations() -> list[Path]:
-    """Return the folders with sessions and tasks, if they exist."""
+    """Return the folders with sessions and tasks."""
     data = home("CLINE_DATA_DIR", ".cline/data")
     named = os.environ.get("CLINE_SESSION_DATA_DIR")
     stored = [Path.home() / settings / "globalStorage" for settings in SETTINGS]
     tasks = [folder / extension / "tasks" for folder in stored for extension in EXTENSIONS]
     sessions = Path(named) if named else data / "sessions"
-    return existing(sessions, data / "tasks", *tasks)
+    return [sessions, data / "tasks", *tasks]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from foldlog.cli.formats import foreign_database
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import existing, home
+from foldlog.cli.formats.source_files import home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,10 +27,10 @@ __all__ = ["default_locations", "find", "import_source"]
 
 
 def default_locations() -> list[Path]:
-    """Return the folder of sessions in goose's data folder, if it exists."""
+    """Return the folder of sessions in goose's data folder."""
     root = os.environ.get("GOOSE_PATH_ROOT")
     data = Path(root) / "data" if root else home("XDG_DATA_HOME", ".local/share") / "goose"
-    return existing(data / "sessions")
+    return [data / "sessions"]
 
 
 def find(files: SourceFiles) -> Iterator[Source]:
