@@ -68,7 +68,7 @@ COLUMNS: list[Column[Check]] = [
 def doctor_command(where: str | None, json: bool) -> int:
     """Check the store, and what is not in it yet.
 
-    It looks at the sessions of known programs: how many are not in the store, and which their
+    It looks at the files of known programs: how many are not in the store, and which their
     program will delete when; whether the store verifies; whether recording is always on; and the
     versions. Nothing is changed. The exit code is 1 where something has to be done.
     """
@@ -181,8 +181,9 @@ def _kept_days() -> int:
     return KEPT_DAYS
 
 
-def _count(sessions: int) -> str:
-    return "1 session" if sessions == 1 else f"{sessions:,} sessions"
+def _count(sources: int) -> str:
+    """Return how many there are; a database is one, whatever it holds."""
+    return "1 source" if sources == 1 else f"{sources:,} sources"
 
 
 def _all_or(missing: int) -> str:

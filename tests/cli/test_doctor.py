@@ -132,3 +132,35 @@ def test_what_is_not_switched_on_is_not_called_ok(home: Path) -> None:
     lines = CliRunner().invoke(foldlog, ["doctor"]).stdout.splitlines()
     (watch,) = (line for line in lines if line.startswith("watch"))
     assert watch.split()[1] == "off"
+
+
+FORMATS = Path(__file__).parents[1] / "formats"
+
+KEPT = {
+    "openhands": ("openhands/data/9a93de5841b74d669b3ff01aa4e3cb20", ".openhands/conversations/x"),
+    "opencode": ("opencode/data/opencode_1.18.33.db", ".local/share/opencode/opencode.db"),
+    "goose": ("goose/data/sessions_v13.db", ".local/share/goose/sessions/sessions.db"),
+    "codex": ("codex/data/gen_v0171/sessions", ".codex/sessions"),
+    "copilot": (
+        "copilot/data/compacted_failed_subagent.jsonl",
+        ".copilot/session-state/x/events.jsonl",
+    ),
+}
+"""Samples of programs, and where each keeps such below a home."""
+
+
+def test_what_any_program_keeps_is_found_imported_and_known(doctor: Doctor, home: Path) -> None:
+    for sample, place in KEPT.values():
+        target = home / place
+        target.parent.mkdir(parents=True)
+        copied = shutil.copytree if (FORMATS / sample).is_dir() else shutil.copy
+        copied(FORMATS / sample, target)
+    code, found = doctor()
+    assert code == 1
+    assert not any(found[name][0] for name in KEPT)
+    assert run("import") == 0
+    code, found = doctor()
+    assert code == 0, found
+    assert all("none not in the store" in found[name][1] for name in KEPT)
+    again = CliRunner().invoke(foldlog, ["import"])
+    assert again.stdout.count("nothing new") == len({"claude-code", *KEPT})
