@@ -108,8 +108,11 @@ def export_version(store: Store, session: str, name: str | None) -> int | None:
             f"{name} was sent on the side, so it is not in an export of the conversation."
             f" `foldlog view SESSION --at {name} --as request` prints it."
         )
-    if view.request is not None:
-        _note_request(view, name, view.request)
+    if view.request is not None and has_diverged(view.request):
+        note(
+            f"Note: this exports the view at version {view.version}. What was sent as {name}"
+            f" differs from it: `foldlog view {session} --at {name} --as request` prints that."
+        )
     return view.version
 
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from foldlog.eventstore.events import EventDraft
 from foldlog.projections.live.comparison import Comparison, Gap
 from foldlog.projections.live.splicing import is_cut, is_spliced, moved, place_of, spliced
-from foldlog.projections.live.view_edit import HarnessEdit
+from foldlog.projections.live.view_edit import HarnessEdit, known_summary
 
 
 def next_step(found: Comparison, *, first: bool) -> list[EventDraft] | None:
@@ -39,13 +39,20 @@ def next_step(found: Comparison, *, first: bool) -> list[EventDraft] | None:
         return [] if found.agrees else None
     if end.is_required and not restart:
         return _undone(found, end)
-    foreign = [gap for gap in inner if is_spliced(gap, found) or is_cut(gap, found)]
+    foreign = [gap for gap in inner if _is_foreign(gap, found)]
     if foreign:
         added = sum(len(gap.added) for gap in foreign)
         return spliced(found, foreign) if added <= len(found.held) else None
     if restart and is_cut(end, found):
         return None
     return _edited(found, inner, end if restart else None, restart)
+
+
+def _is_foreign(gap: Gap, found: Comparison) -> bool:
+    """Return whether an edit of the view cannot show what was added or left out."""
+    if is_cut(gap, found):
+        return True
+    return is_spliced(gap, found) and known_summary(found, gap.places) is None
 
 
 def _gains(found: Comparison, inner: Sequence[Gap]) -> bool:

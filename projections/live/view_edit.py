@@ -45,7 +45,7 @@ class HarnessEdit:
             shown: dict[str, Json] = {"shown": "marker", "text": text}
         else:
             self._count("summarized", gap)
-            known = self._known(places)
+            known = known_summary(self._found, places)
             if known is not None:  # in its own place again
                 self._entries += [{"first": a, "last": b, **Hidden().to_json()} for a, b in ranges]
                 ranges = [(a, b) for a, b in self._view.event(known).data["covers"]]
@@ -57,20 +57,6 @@ class HarnessEdit:
         self._said[shown.kind] = self._said.get(shown.kind, 0) + 1
         for version in node.versions:
             self._entries.append({"first": version, "last": version, **shown.to_json()})
-
-    def _known(self, places: Sequence[int]) -> int | None:
-        """Return the version of a summary that was shown before and says the same."""
-        said = said_keys(self._found.list.parts[at] for at in places)
-        shown = {self._view.shown(stroke) for stroke in self._view.strokes()}
-        for version in (how.version for how in shown if isinstance(how, Summary)):
-            data = self._view.event(version).data
-            content = data.get("content") or data.get("text")
-            ends = (end for part in data.get("covers") or [(0, 0)] for end in part)
-            if not all(end in self._view.layout.lineage for end in ends):
-                continue
-            if said_keys(parts_of("user", content, keep_blocks=False)) == said:
-                return version
-        return None
 
     def _new(self, places: Sequence[int], ranges: Sequence[Range]) -> int:
         self._summaries.append(_summary(self._found.list, places, ranges))
@@ -129,6 +115,21 @@ class HarnessEdit:
     def _keeps(self, after: int, before: int) -> bool:
         at = bisect_left(self._kept, after + 1)
         return at < len(self._kept) and self._kept[at] < before
+
+
+def known_summary(found: Comparison, places: Sequence[int]) -> int | None:
+    """Return the version of a summary that was shown before and says what a list says there."""
+    view, said = found.view, said_keys(found.list.parts[at] for at in places)
+    shown = {view.shown(stroke) for stroke in view.strokes()} if said else set()
+    for version in sorted(how.version for how in shown if isinstance(how, Summary)):
+        data = view.event(version).data
+        content = data.get("content") or data.get("text")
+        ends = (end for part in data.get("covers") or [(0, 0)] for end in part)
+        if not all(end in view.layout.lineage for end in ends):
+            continue
+        if said_keys(parts_of("user", content, keep_blocks=False)) == said:
+            return version
+    return None
 
 
 def _holds(whole: Range, parts: Sequence[Range]) -> bool:

@@ -107,3 +107,14 @@ def test_two_requests_can_be_compared(path: Path) -> None:
     refused = CliRunner().invoke(foldlog, ["--db", str(path), "diff", "s", "request:2", "view"])
     assert refused.exit_code == 2
     assert "on the side" in refused.output
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "jsonl", "claude-code", "openai"])
+def test_an_export_says_that_it_is_of_the_view(path: Path, form: str, tmp_path: Path) -> None:
+    done = run(path, "export", "s", "--to", form, "--at", "request:4", "-o", str(tmp_path / "out"))
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("Note: ")]
+    assert "exports the view at version" in line
+    command = line.split("`")[1].split()
+    assert json.loads(run(path, *command[1:]).stdout)["messages"] == TURNS[1]
+    done = run(path, "export", "s", "--to", form, "--at", "request:1", "-o", str(tmp_path / "1"))
+    assert "Note: " not in done.stderr

@@ -362,3 +362,19 @@ class TestManaged:
         assert len(events(editor.session, "view.edited")) == 1
         assert len(events(editor.session, "head.moved")) == 0
         assert problems(editor.session) == []
+
+
+def test_a_summary_that_slid_out_and_comes_back_is_shown_again(editor: Editor) -> None:
+    talked(editor, 4)
+    summary = {"role": "user", "content": "Summary of the conversation so far: they talked."}
+    editor.messages[: editor.turns()[2]] = [summary]
+    talked(editor, 2)
+    kept = list(editor.messages)
+    del editor.messages[: editor.turns()[2]]
+    talked(editor, 1)
+    editor.messages = [*kept, *editor.messages[-2:]]
+    editor.say()
+    assert shown(editor.session) == flat(editor.messages)
+    assert len(events(editor.session, "summary.written")) == 1
+    said = [event.data["content"] for event in events(editor.session, "message.user")]
+    assert summary["content"] not in said
