@@ -91,6 +91,7 @@ class MessageList:
         self._seen: set[int] = set()
         self._shown = [*self._before] if from_head else []
         self._held = set(self._shown)
+        self._follows = self._shown == self._before
         self._covered: dict[str, list[int]] = {}
 
     def extend(self, pieces: Iterable[Piece]) -> None:
@@ -110,6 +111,7 @@ class MessageList:
         before, rest, gone = self._shown, pieces[count:], self._shown[end:]
         self._shown = before[:end]
         self._held = set(self._shown)
+        self._follows = self._follows and not gone
         self._seen |= self._held
         kept = {self._version_of(piece) for piece in rest}
         lost = [version for version in gone if version not in kept]
@@ -181,8 +183,11 @@ class MessageList:
 
     def _write(self, piece: Piece) -> int:
         """Write a piece, unless it is known; what is new hangs on what the list holds."""
-        if piece.type in ON_LINEAGE and piece.key not in self._log:
-            self._log.show(self._shown)
+        known = self._log.version_of(piece.key)
+        if piece.type in ON_LINEAGE and known not in self._held:
+            if known is None and not self._follows:
+                self._log.show(self._shown)
+            self._follows = known is None
         return self._log.write(
             piece.type,
             piece.data,
@@ -194,6 +199,7 @@ class MessageList:
 
     def _summarize(self, piece: Piece, lost: Sequence[int], before: Sequence[int]) -> list[int]:
         """Write a summary after all that the list held before, shown for what was lost of it."""
+        self._follows = False
         if _summary(piece) not in self._log:
             self._log.show(before)
         content, more = piece.data.get("content"), {**piece.data}
