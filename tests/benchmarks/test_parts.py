@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import corpus, kit
-from benchmarks.parts import append, bulk, fold, forms, live, prepare, resume
+from benchmarks.parts import append, bulk, fold, forms, live, prepare, resume, serve
 from benchmarks.stores import find
 from foldlog import EventStore, Session, render
 
@@ -105,3 +105,10 @@ def test_a_client_s_own_form_is_recorded_without_a_difference(tmp_path: Path) ->
     assert [facts["differing"] for facts in found.values()] == [0, 0, 0]
     usual = found["canonical"]["bytes"]
     assert all(facts["bytes"] <= forms.MOST * usual for facts in found.values())
+
+
+def test_pages_of_the_viewer_are_asked_for_over_http(tmp_path: Path) -> None:
+    resume.build(tmp_path, 300)
+    facts = serve.pages(tmp_path, 300)
+    assert 0 < facts["median"] <= facts["worst"]
+    assert 10_000 < facts["largest"] < 300_000
