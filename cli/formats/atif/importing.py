@@ -108,8 +108,8 @@ class _Trajectory:
         self._document = document
         self._names = names
         self._keys: Counter[str] = Counter()
-        steps = document.get("steps")
-        self._records = records_of(steps if isinstance(steps, list) else [])
+        own, self._asides = _apart(document.get("steps"))
+        self._records = records_of(own)
         self._agent = _object(document.get("agent"))
         first = self._records[0].digest if self._records else digest_of(document)
         name = self._name(first)
@@ -134,10 +134,16 @@ class _Trajectory:
         yield self._run.report(self._source, self._log, reading=reading, notices=notices)
         started = _started(self._records)
         for child in objects(self._document.get(EMBEDDED)):
-            call = started.get(str(child.get("trajectory_id")))
-            parent = {"session": self._log.session, "kind": "subagent", "tool_use_id": call}
-            more = (self._source, self._run, child, parent, self._names)
-            yield from _Trajectory(*more).take()
+            yield from self._child(child, started.get(str(child.get("trajectory_id"))))
+        for agent, steps in self._asides.items():
+            name = f"{self._log.session}-agent-{agent}"
+            child = {"trajectory_id": name, "agent": self._agent, "steps": steps}
+            yield from self._child(child, _asked(self._records, steps))
+
+    def _child(self, document: Object, call: str | None) -> Iterator[ImportReport]:
+        parent = {"session": self._log.session, "kind": "subagent", "tool_use_id": call}
+        more = (self._source, self._run, document, parent, self._names)
+        yield from _Trajectory(*more).take()
 
     # -- the session -------------------------------------------------------------------------
 
@@ -259,6 +265,36 @@ def _started(records: Sequence[Record]) -> dict[str, str]:
                 if isinstance(result.get("source_call_id"), str):
                     found[str(reference.get("trajectory_id"))] = result["source_call_id"]
     return found
+
+
+def _apart(steps: Json) -> tuple[list[Json], dict[str, list[Json]]]:
+    """Return a trajectory's own steps, and those of subagents by the ids of these.
+
+    Harbor's converter for Claude Code puts the steps of subagents between the others.
+    """
+    own: list[Json] = []
+    asides: dict[str, list[Json]] = {}
+    for step in steps if isinstance(steps, list) else []:
+        extra = _object(_object(step).get("extra"))
+        agent = extra.get("agent_id") if extra.get("is_sidechain") is True else None
+        (asides.setdefault(agent, []) if isinstance(agent, str) else own).append(step)
+    if own or len(asides) != 1:
+        return own, asides
+    return next(iter(asides.values())), {}  # the trajectory of a subagent itself
+
+
+def _asked(records: Sequence[Record], steps: Sequence[Json]) -> str | None:
+    """Return the call whose prompt is the first thing that a subagent was asked."""
+    first = _object(steps[0]).get("message")
+    calls = [
+        call for record in records for call in objects(_object(record.value).get("tool_calls"))
+    ]
+    ids = [
+        call.get("tool_call_id")
+        for call in calls
+        if isinstance(first, str) and _object(call.get("arguments")).get("prompt") == first
+    ]
+    return ids[0] if len(ids) == 1 and isinstance(ids[0], str) else None
 
 
 def _usage(metrics: Object) -> Json:

@@ -139,10 +139,10 @@ class TestATrajectoryThatIsWrittenAgain:
         path.write_text(json.dumps(whole))
         imported(store, path)
         with EventStore(":memory:") as at_once:
-            (other,) = imported(at_once, path)
+            other, *_ = imported(at_once, path)
             assert messages(session) == messages(other)
-        replies = list(store.read(session.id, types=["message.assistant"]))
-        assert len(replies) == 7
+            replies = list(at_once.read(session.id, types=["message.assistant"]))
+        assert len(list(store.read(session.id, types=["message.assistant"]))) == len(replies)
 
     def test_a_step_that_is_gone_is_kept_and_not_shown(
         self, store: EventStore, tmp_path: Path
@@ -150,16 +150,28 @@ class TestATrajectoryThatIsWrittenAgain:
         whole = json.loads(DELEGATED.read_text(encoding="utf-8"))
         path = tmp_path / "run.json"
         path.write_text(json.dumps(whole))
-        (session,) = imported(store, path)
+        session, *_ = imported(store, path)
+        before = list(store.read(session.id, types=["message.assistant"]))
         path.write_text(json.dumps({**whole, "steps": whole["steps"][:2]}))
         (report,) = import_path(store, path)
         assert "no longer in it" in report.notices[0].reason
         assert len(messages(session)) < 5
-        assert len(list(store.read(session.id, types=["message.assistant"]))) == 7
+        assert list(store.read(session.id, types=["message.assistant"])) == before
+
+
+def test_steps_of_subagents_between_the_others_are_sessions_of_theirs(store: EventStore) -> None:
+    parent, *children = imported(store, DELEGATED)
+    sent = messages(parent)
+    calls = [block["id"] for block in sent[1]["content"] if block["type"] == "tool_use"]
+    started = [store.get(child.id, 1).data["parent"] for child in children]
+    assert {start["session"] for start in started} == {parent.id}
+    assert sorted(start["tool_use_id"] for start in started) == sorted(calls)
+    assert [message["role"] for message in sent[:3]] == ["user", "assistant", "user"]
+    assert {block["type"] for block in sent[2]["content"]} == {"tool_result"}
 
 
 def test_what_its_own_agent_counted_is_the_usage(store: EventStore) -> None:
-    (session,) = imported(store, DELEGATED)
+    session, *_ = imported(store, DELEGATED)
     first = next(store.read(session.id, types=["message.assistant"]))
     metrics = json.loads(DELEGATED.read_text())["steps"][1]["metrics"]
     assert sum(first.data["usage"].values()) == (
@@ -173,5 +185,5 @@ def test_what_its_own_agent_counted_is_the_usage(store: EventStore) -> None:
 @pytest.mark.skipif(not (CORPUS / "atif").is_dir(), reason="the corpus is not here")
 def test_the_corpus_is_imported(store: EventStore) -> None:
     reports = list(import_path(store, CORPUS / "atif"))
-    assert len(reports) == 5
+    assert len({report.file for report in reports}) == 5
     assert not [report for report in reports if report.rejected or report.format != "atif"]
