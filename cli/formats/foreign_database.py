@@ -187,6 +187,11 @@ class ForeignDatabase:
             yield Row(table, number + 1, {}, reason)
 
 
+def utc_time(value: Json) -> Json:
+    """Return a time as SQLite writes it (UTC, a blank in the middle) in ISO 8601; others as is."""
+    return f"{value.replace(' ', 'T')}Z" if isinstance(value, str) and " " in value else value
+
+
 # -- finding ---------------------------------------------------------------------------------
 
 

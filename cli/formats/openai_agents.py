@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foldlog.cli.formats import foreign_database, openai_blocks
+from foldlog.cli.formats.foreign_database import utc_time
 from foldlog.cli.formats.report import LineNote
 from foldlog.cli.formats.rewritten import Rewritten, digest_of
 
@@ -99,7 +100,7 @@ def _import(
     first = digest_of([table, session, rows[0].plain if rows else None])
     target = Rewritten(run, run.name_for(stored.name, source.file, first), source)
     origin: dict[str, Json] = {"harness": "openai-agents", "file": source.file, "first": first}
-    target.begin(None, occurred=_time(stored.created), origin=origin)
+    target.begin(None, occurred=utc_time(stored.created), origin=origin)
     doing = SessionImport(database, table, session, target)
     doing.write(rows)
     notices = [*target.finish(), *doing.notices()]
@@ -173,7 +174,10 @@ class SessionImport:
     def _write(self, row: Row) -> None:
         item, reason = row.json("message_data")
         key = f"{self.table}/{row.number}"
-        more: Any = {"source": row.place, "occurred": _time(row.values.get("created_at"))}
+        more: Any = {
+            "source": row.place,
+            "occurred": utc_time(row.values.get("created_at")),
+        }
         if reason is not None:
             self.rejected.append(LineNote(row.number, f"{self.table}: {reason}"))
             text = str(row.plain.get("message_data"))
@@ -206,15 +210,10 @@ class SessionImport:
                 "requests": values.get("requests"),
             }
             key = f"{_USAGE}/{row.number}"
-            time = _time(values.get("created_at"))
+            time = utc_time(values.get("created_at"))
             self.target.write("request.answered", data, key, source=row.place, occurred=time)
 
 
 def _names_message(row: Row) -> bool:
     branch, message = row.values.get("branch_id"), row.values.get("message_id")
     return isinstance(branch, str) and isinstance(message, int)
-
-
-def _time(value: Json) -> Json:
-    """Return a time as SQLite writes it (UTC, a blank in the middle) in ISO 8601."""
-    return f"{value.replace(' ', 'T')}Z" if isinstance(value, str) and " " in value else value

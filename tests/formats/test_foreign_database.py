@@ -15,7 +15,14 @@ from typing import Any
 import pytest
 
 from foldlog.cli.formats import SourceFiles, database_copy, foreign_database
-from foldlog.cli.formats.foreign_database import Row, find, has_columns, opened, tables_of
+from foldlog.cli.formats.foreign_database import (
+    Row,
+    find,
+    has_columns,
+    opened,
+    tables_of,
+    utc_time,
+)
 from foldlog.cli.formats.protocols import Place
 from foldlog.cli.formats.watching import Watcher
 from foldlog.eventstore.errors import SourceError
@@ -106,6 +113,11 @@ def test_columns_called_like_row_ids_do_not_confuse(path: Path) -> None:
 def test_values_that_json_does_not_have_are_written_in_it() -> None:
     row = Row("t", 1, {"a": b"\0\1", "b": float("inf"), "c": 1.5, "d": None})
     assert row.plain == {"a": {"base64": "AAE="}, "b": "inf", "c": 1.5, "d": None}
+
+
+def test_times_of_sqlite_are_utc() -> None:
+    assert utc_time("2026-11-30 10:00:00") == "2026-11-30T10:00:00Z"
+    assert utc_time(1_796_039_226) == 1_796_039_226
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from foldlog.cli.formats.foreign_database import utc_time
 from foldlog.cli.formats.goose import messages
 from foldlog.cli.formats.goose.messages import Message
 from foldlog.cli.formats.report import LineNote
@@ -75,7 +76,7 @@ def _begun(id_: str, info: dict[str, Json], source: Source, run: ImportRun) -> R
     target = Rewritten(run, run.name_for(id_, source.file, first), source)
     target.begin(
         info.get("name") or info.get("description"),
-        occurred=_time(info.get("created_at")),
+        occurred=utc_time(info.get("created_at")),
         cwd=info.get("working_dir"),
         origin={"harness": "goose", "file": source.file, "first": first},
     )
@@ -162,8 +163,3 @@ class Conversation:
         )
         report = run.report(source, self.target.log, notices=self.target.finish())
         return replace(report, rejected=tuple(self._rejected))
-
-
-def _time(value: Json) -> Json:
-    """Return a time as SQLite writes it (UTC, a blank in the middle) in ISO 8601."""
-    return f"{value.replace(' ', 'T')}Z" if isinstance(value, str) and " " in value else value
