@@ -46,6 +46,7 @@ class Compared(NamedTuple):
         message: The index of its message in the list.
         block: The block itself, as it was sent.
         thinks: It is thinking of the model.
+        asks: What a call asks for, as a digest: its id may be used again.
     """
 
     role: str
@@ -56,6 +57,7 @@ class Compared(NamedTuple):
     message: int = 0
     block: Json = None
     thinks: bool = False
+    asks: str = ""
 
     @property
     def in_reply(self) -> bool:
@@ -137,7 +139,8 @@ def plain(value: Json) -> Json:
 def _reply_part(role: str, block: Json) -> Compared:
     name = kind(block)
     if name in CALLS:
-        return Compared(role, call_id(block), "")
+        asks = _digest(plain([block.get("name"), block.get("input")]))
+        return Compared(role, call_id(block), "", asks=asks)
     if name == "text":
         return Compared(role, None, str(block.get("text", "")))
     if name in UNSAID or is_server_result(name):

@@ -9,7 +9,7 @@ from typing import Any
 
 from foldlog.projections.live.alignment import Atom, Key, Node, atoms, longest
 from foldlog.projections.live.compared import Compared, Stretch, stretches
-from foldlog.projections.live.reconcile import Agreement
+from foldlog.projections.live.reconcile import Agreement, asked, repeated_ids
 from foldlog.projections.live.restart import is_restart
 from foldlog.projections.live.variants import of_message, of_result, shown_parts
 from foldlog.projections.view.exchanges import exchanges
@@ -39,6 +39,11 @@ class HarnessList:
     def stretches(self) -> list[Stretch]:
         """The replies in it, and what is between them."""
         return stretches(self.parts)
+
+    @cached_property
+    def repeated_ids(self) -> frozenset[str | None]:
+        """The ids that it uses for more than one call."""
+        return repeated_ids(self.stretches)
 
     def rest(self, matched: Container[int]) -> Sequence[Compared]:
         """Return the parts from the first stretch on that is not wholly among some."""
@@ -139,6 +144,8 @@ class Comparison:
     def _hold(self, at: int, atom: int) -> None:
         """Take a thing as held by a list, if how it stands there can be shown."""
         node, said = self.log[at], self.list.parts[self.atoms[atom].places[0]]
+        if node.in_reply and not self._asks_the_same(node, self.atoms[atom]):
+            return
         shown = self._whole(node)
         if node.is_result and said.key != node.parts[0].key:
             event = self.view.event(node.versions[0])
@@ -149,6 +156,12 @@ class Comparison:
             elif self._may_restore(node):
                 shown = WHOLE
         self.held[at] = Held(atom, atom, shown)
+
+    def _asks_the_same(self, node: Node, atom: Atom) -> bool:
+        """Return whether calls whose ids are used again ask for the same; other ids are enough."""
+        parts = [self.list.parts[place] for place in atom.places]
+        used_again = any(part.id in self.list.repeated_ids for part in parts)
+        return not used_again or asked(node.parts) == asked(parts)
 
     def _let_go(self) -> None:
         """Take messages of a person as held only next to something else that is, where they are

@@ -11,8 +11,10 @@ left behind by a move of the head; what the list holds behind it is appended.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from foldlog.eventstore.events import EventDraft
@@ -137,12 +139,23 @@ class _Walk:
         for count in range(len(run), 0, -1):
             wanted = signature(part for item in run[:count] for part in item.parts)
             for end in ends_of(stretch):
-                if signature(stretch.parts[:end]) == wanted:
+                if signature(stretch.parts[:end]) == wanted and self._asks_the_same(
+                    run[:count], stretch.parts[:end]
+                ):
                     self._meet(range(stretch.first, stretch.first + end))
                     self.found.agreed += count
                     self._compare_thinking(run[:count], stretch.parts[:end])
                     return count
         return 0
+
+    def _asks_the_same(self, run: Sequence[Entry], parts: Sequence[Compared]) -> bool:
+        """Return whether calls whose ids are used again ask for the same; other ids are enough."""
+        said = (part for item in run for part in item.parts)
+        return self._repeated.isdisjoint(part.id for part in parts) or asked(said) == asked(parts)
+
+    @cached_property
+    def _repeated(self) -> frozenset[str | None]:
+        return repeated_ids(self._stretches)
 
     def _compare_thinking(self, run: Sequence[Entry], parts: Sequence[Compared]) -> None:
         thinks = any(part.thinks for part in parts)
@@ -201,6 +214,18 @@ class _Walk:
 
     def _meet(self, places: Iterable[int]) -> None:
         self.found.matched.update(places)
+
+
+def repeated_ids(list_: Sequence[Stretch]) -> frozenset[str | None]:
+    """Return the ids that a list uses for more than one call."""
+    replies = (stretch for stretch in list_ if stretch.in_reply)
+    ids = Counter(part.id for stretch in replies for part in stretch.parts if part.id)
+    return frozenset(id for id, count in ids.items() if count > 1)
+
+
+def asked(parts: Iterable[Compared]) -> list[str]:
+    """Return what the calls among some parts ask for."""
+    return [part.asks for part in parts if part.asks]
 
 
 def ends_of(stretch: Stretch) -> list[int]:

@@ -147,3 +147,20 @@ class TestObserved:
         gateway.session.tool_result("call_1", "the newest")
         assert open_calls(gateway.session.view()) == []
         assert pairs(gateway.session.render()["messages"]) == [*BOTH, ("run 99", "the newest")]
+
+    def test_a_reply_that_was_asked_for_again_is_another_one(self, gateway: Gateway) -> None:
+        gateway.messages.append({"role": "user", "content": "list"})
+        gateway.ask([call("bash", "call_1", command="run wrong")])
+        result = {"type": "tool_result", "tool_use_id": "call_1", "content": "out wrong"}
+        gateway.messages.append({"role": "user", "content": [result]})
+        gateway.ask([{"type": "text", "text": "Oh."}])
+        del gateway.messages[-3:]
+        gateway.messages.append(
+            {"role": "assistant", "content": [call("bash", "call_1", command="run other")]}
+        )
+        other = {**result, "content": "out other"}
+        gateway.messages.append({"role": "user", "content": [other]})
+        gateway.ask([{"type": "text", "text": "Good."}])
+        shown = pairs(gateway.session.render()["messages"])
+        assert shown == [*BOTH, ("run other", "out other")]
+        assert problems(gateway.session) == []
