@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from foldlog.eventstore import EventStore, open_store
-from foldlog.projections import diff, open_view
+from foldlog.projections import Session, diff, open_view
 from tests.formats.html.outline import Outline
 from tests.formats.html.showcase import CHILD, HOSTILE, SHOWCASE
 from tests.serve.conftest import Open, Site, expect, serving
@@ -90,29 +91,29 @@ class TestSearch:
         assert seen.page.locator("main script, main img, main iframe").count() == 0
 
 
+@pytest.fixture(scope="module")
+def paid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Two sessions whose requests have a price, and a fork of one."""
+    path = tmp_path_factory.mktemp("paid") / "sessions.db"
+    usage = {
+        "input_tokens": 10,
+        "cache_read_input_tokens": 90_000,
+        "cache_creation_input_tokens": 2_000,
+        "output_tokens": 500,
+    }
+    with EventStore(path) as store:
+        for name in ("one", "two"):
+            session = Session(store, name)
+            for n in range(4):
+                session.user(f"go on {n}")
+                reply = {"id": f"{name}-{n}", "model": "claude-sonnet-4-5", "usage": usage}
+                session.assistant([{"type": "text", "text": "ok"}], **reply)
+        store.fork("one", new="fork")  # shares the replies of its parent
+    with serving(path) as site:
+        yield site
+
+
 class TestFigures:
-    @pytest.fixture(scope="class")
-    def paid(self, tmp_path_factory: pytest.TempPathFactory) -> Site:
-        path = tmp_path_factory.mktemp("paid") / "sessions.db"
-        usage = {
-            "input_tokens": 10,
-            "cache_read_input_tokens": 90_000,
-            "cache_creation_input_tokens": 2_000,
-            "output_tokens": 500,
-        }
-        from foldlog.projections import Session
-
-        with EventStore(path) as store:
-            for name in ("one", "two"):
-                session = Session(store, name)
-                for n in range(4):
-                    session.user(f"go on {n}")
-                    reply = {"id": f"{name}-{n}", "model": "claude-sonnet-4-5", "usage": usage}
-                    session.assistant([{"type": "text", "text": "ok"}], **reply)
-            store.fork("one", new="fork")  # shares the replies of its parent
-        with serving(path) as site:
-            yield site
-
     def test_a_chart_has_a_bar_for_each_request_and_a_table(self, paid: Site) -> None:
         page = paid.page("/charts/one")
         assert page.count('class="k-cache_read"') == 4
