@@ -32,7 +32,7 @@ from foldlog.cli.formats.protocols import (
 )
 from foldlog.cli.formats.registry import EXPORTERS, IMPORTERS, problems
 from foldlog.cli.formats.report import ImportReport, LineNote, Progress
-from foldlog.cli.formats.source_files import SourceFiles, existing, explain, home
+from foldlog.cli.formats.source_files import SourceFiles, explain, home
 from foldlog.eventstore.errors import SourceError
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ __all__ = [
     "ViewExporter",
     "default_places",
     "detect",
-    "existing",
     "export_lines",
     "find",
     "home",

@@ -214,11 +214,6 @@ def _is_json(path: Path, head: Head) -> bool:
     return head.content.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
 
 
-def existing(*paths: Path) -> list[Path]:
-    """Return those of the paths that exist."""
-    return [path for path in paths if path.exists()]
-
-
 def home(variable: str, default: str) -> Path:
     """Return a program's folder: what an environment variable names, else below the home folder.
 
