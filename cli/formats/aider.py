@@ -18,6 +18,7 @@ from foldlog.cli.formats import openai_blocks
 from foldlog.cli.formats.jsonl_source import KEY_DIGITS, Record
 from foldlog.cli.formats.message_list import MessageList, Piece, digest_of
 from foldlog.cli.formats.protocols import Source
+from foldlog.cli.formats.source_files import read_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ def find(files: SourceFiles) -> Iterator[Source]:
 
 def import_source(source: Source, run: ImportRun) -> Iterator[ImportReport]:
     """Import a history and yield a report for each chat in it."""
-    text = source.path.read_bytes().decode("utf-8", "surrogateescape")
+    text = read_file(source.path).decode("utf-8", "surrogateescape")
     names: Counter[str] = Counter()
     chats = list(chats_of(text))
     for chat in chats:

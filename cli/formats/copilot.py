@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from foldlog.cli.formats import openai_blocks
 from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_copy
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import home
+from foldlog.cli.formats.source_files import home, read_file
 from foldlog.projections.wire.blocks import objects, text
 
 if TYPE_CHECKING:
@@ -332,7 +332,8 @@ def _name_of(source: Source) -> str:
 def _title(source: Source) -> str | None:
     """Return the name of the session in the ``workspace.yaml`` beside it."""
     try:
-        lines = (source.path.parent / "workspace.yaml").read_text("utf-8", "replace").splitlines()
+        folder = source.path.parent
+        lines = read_file(folder / "workspace.yaml", folder).decode("utf-8", "replace").splitlines()
     except OSError:
         return None
     named = (line.removeprefix("name:").strip() for line in lines if line.startswith("name:"))

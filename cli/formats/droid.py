@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_copy
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import is_inside
-from foldlog.eventstore.codec import loads
+from foldlog.cli.formats.source_files import object_in
 from foldlog.projections.wire.blocks import kind, objects, text
 
 if TYPE_CHECKING:
@@ -192,11 +191,7 @@ def _kept(line: Line) -> str:
 def _settings(source: Source) -> Line:
     """Return what is in the settings beside a session; empty without them."""
     path = source.path.with_suffix(".settings.json")
-    try:
-        value = loads(path.read_bytes()) if is_inside(path, path.parent.resolve()) else {}
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    return object_in(path, path.parent)
 
 
 def _text(value: Json) -> str | None:

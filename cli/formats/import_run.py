@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from foldlog.cli.formats import jsonl_source
 from foldlog.cli.formats.report import ImportReport, LineNote
 from foldlog.cli.formats.session_log import SessionLog
+from foldlog.cli.formats.source_files import read_file
 from foldlog.eventstore import collector
 from foldlog.eventstore.errors import FoldlogError, StoreError, VersionConflict
 
@@ -116,7 +117,7 @@ class ImportRun:
 
     def read(self, source: Source, is_record: IsRecord = jsonl_source.never) -> Reading:
         """Read the records of a JSON Lines file, whatever happened to it."""
-        return jsonl_source.read(source.path.read_bytes(), is_record)
+        return jsonl_source.read(read_file(source.path), is_record)
 
     def each(self, source: Source, records: Sequence[Record]) -> Iterator[Record]:
         """Return the records one by one and report the progress."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -12,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from foldlog.cli.formats.jsonl_source import decoded
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from foldlog.eventstore.events import Json
 
 HEAD_BYTES = 1 << 16
 """Bytes of a file that detection reads, and then to the end of the line that they end in."""
@@ -147,13 +152,51 @@ def is_inside(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(folder)
 
 
+def read_file(path: Path, folder: Path | None = None) -> bytes:
+    """Return what a file of a session holds.
+
+    Args:
+        path: The file.
+        folder: Where it must be, its links followed; anywhere by default.
+
+    Raises:
+        OSError: It cannot be read; it is a pipe or a device, which may never end; a link leads out
+            of the folder.
+    """
+    if folder is not None and not is_inside(path, folder.resolve()):
+        raise OSError(errno.ELOOP, LEADS_OUT)
+    _refuse_endless(path)
+    return path.read_bytes()
+
+
+def object_in(path: Path, folder: Path) -> dict[str, Json]:
+    """Return the JSON object that a file beside a session holds; empty where none can be read.
+
+    Args:
+        path: The file.
+        folder: Where it must be, its links followed.
+    """
+    try:
+        value, _ = decoded(read_file(path, folder).decode("utf-8", "surrogateescape"))
+    except OSError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _refuse_endless(path: Path) -> None:
+    """Raise OSError for what is no regular file: to open a pipe waits for who writes to it."""
+    if not S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is a pipe or a device")
+
+
 def _read_head(path: Path) -> Head:
     try:
+        _refuse_endless(path)
         with path.open("rb") as file:
-            content = file.read(HEAD_BYTES)
-            if len(content) == HEAD_BYTES and not content.endswith(b"\n"):
-                content += file.readline(LINE_BYTES)
-            return Head(content, not file.read(1))
+            begin = file.read(HEAD_BYTES)
+            if len(begin) == HEAD_BYTES and not begin.endswith(b"\n"):
+                begin += file.readline(LINE_BYTES)
+            return Head(begin, not file.read(1))
     except OSError as error:
         return Head(b"", problem=f"it cannot be read: {error.strerror}")
 

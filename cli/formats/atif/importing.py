@@ -18,7 +18,7 @@ from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_c
 from foldlog.cli.formats.protocols import Source
 from foldlog.cli.formats.report import LineNote
 from foldlog.cli.formats.session_log import START
-from foldlog.cli.formats.source_files import is_inside
+from foldlog.cli.formats.source_files import is_inside, read_file
 from foldlog.projections.wire.blocks import objects, text
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def find(files: SourceFiles) -> Iterator[Source]:
 
 def import_source(source: Source, run: ImportRun) -> Iterator[ImportReport]:
     """Import a trajectory and those embedded in it; one that is not whole yet is read next time."""
-    words = source.path.read_bytes().decode("utf-8", "surrogateescape")
+    words = read_file(source.path).decode("utf-8", "surrogateescape")
     document, reason = jsonl_source.decoded(words.lstrip("\ufeff"))
     if reason is not None:
         yield run.report(source, reading=Reading((), True), notices=[LineNote(0, reason)])
@@ -320,7 +320,7 @@ def image_file(folder: Path, name: str) -> str | None:
         path, type_ = folder / name, IMAGES.get(name.rpartition(".")[2].lower())
         is_there = type_ is not None and is_inside(path, folder.resolve()) and path.is_file()
         if is_there and path.stat().st_size <= IMAGE_BYTES:
-            return f"data:{type_};base64,{b64encode(path.read_bytes()).decode()}"
+            return f"data:{type_};base64,{b64encode(read_file(path, folder)).decode()}"
     return None
 
 

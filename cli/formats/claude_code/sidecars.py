@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.claude_code import sources
 from foldlog.cli.formats.report import LineNote
-from foldlog.cli.formats.source_files import LEADS_OUT
+from foldlog.cli.formats.source_files import LEADS_OUT, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,11 +37,11 @@ def record(
             yield LineNote(0, f"{file} is {LEADS_OUT}: it is not read")
             continue
         try:
-            content = file.read_bytes()
+            found = read_file(file)
         except OSError as error:
             yield LineNote(0, f"{file} cannot be read: {error.strerror}")
             continue
-        _record_result(file.name, content, lines.get(file.name), importer)
+        _record_result(file.name, found, lines.get(file.name), importer)
     title = sources.title_of(source)
     if title is not None:
         importer.rename(title)

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 from foldlog.cli.formats.jsonl_source import NESTING, Reading, records_of
 from foldlog.cli.formats.jsonl_source import read as read_lines
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import SourceFiles, home, is_inside, stamp
+from foldlog.cli.formats.source_files import (
+    SourceFiles,
+    home,
+    is_inside,
+    object_in,
+    read_file,
+    stamp,
+)
 from foldlog.eventstore.codec import is_deep, loads
 from foldlog.eventstore.errors import SourceError
 
@@ -191,17 +198,17 @@ def _owner(path: Path) -> str | None:
 
 def records(path: Path) -> Reading:
     """Read a file: JSON Lines, or the ``{"loglines": […]}`` of a session on the web."""
-    content = path.read_bytes()
+    found = read_file(path)
     if path.suffix != ".json":
-        return read_lines(content, is_record)
-    document = _document(path, content)
+        return read_lines(found, is_record)
+    document = _document(path, found)
     lines = document.get("loglines") if isinstance(document, dict) else None
     return Reading(records_of(lines if isinstance(lines, list) else []), False)
 
 
-def _document(path: Path, content: bytes) -> Json:
+def _document(path: Path, found: bytes) -> Json:
     try:
-        document = loads(content)
+        document = loads(found)
     except ValueError as error:
         raise SourceError(f"{path} is not JSON: {error}. Is it complete?") from error
     if is_deep(document, NESTING):
@@ -211,12 +218,12 @@ def _document(path: Path, content: bytes) -> Json:
 
 def meta_of(path: Path) -> dict[str, Json]:
     """Return the ``.meta.json`` beside a subagent's transcript; empty without one."""
-    return _object(path.with_suffix(".meta.json"), path.parent)
+    return object_in(path.with_suffix(".meta.json"), path.parent)
 
 
 def title_of(source: Transcript) -> str | None:
     """Return the title in the ``custom-title.json`` of a session's folder."""
-    title = _object(source.folder / "custom-title.json", source.folder).get("customTitle")
+    title = object_in(source.folder / "custom-title.json", source.folder).get("customTitle")
     return title if isinstance(title, str) and title else None
 
 
@@ -233,11 +240,3 @@ def tool_results(source: Transcript) -> Iterator[Path]:
 def is_own(source: Transcript, file: Path) -> bool:
     """Return whether a file is inside the session's folder, where its links lead."""
     return is_inside(file, source.folder.resolve())
-
-
-def _object(path: Path, folder: Path) -> dict[str, Json]:
-    try:
-        value = loads(path.read_bytes()) if is_inside(path, folder.resolve()) else {}
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import home, is_inside
+from foldlog.cli.formats.source_files import home, object_in, read_file
 from foldlog.eventstore.codec import is_deep, loads
 from foldlog.eventstore.errors import SourceError
 
@@ -84,7 +84,7 @@ def document(path: Path) -> Json:
         SourceError: It is not JSON, or nested more deeply than can be recorded.
     """
     try:
-        value = loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        value = loads(read_file(path).removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{path} is not JSON: {error}. Is it complete?") from error
     if is_deep(value, _NESTING):
@@ -94,9 +94,4 @@ def document(path: Path) -> Json:
 
 def beside(path: Path, kind: str) -> dict[str, Json]:
     """Return what is in ``<session><kind>`` beside the messages; empty without it."""
-    other = path.with_name(f"{name_of(path)}{kind}")
-    try:
-        value = loads(other.read_bytes()) if is_inside(other, path.parent.resolve()) else {}
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) and not is_deep(value, _NESTING) else {}
+    return object_in(path.with_name(f"{name_of(path)}{kind}"), path.parent)

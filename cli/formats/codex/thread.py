@@ -10,7 +10,7 @@ from foldlog.cli.formats.codex.lines import payload_of
 from foldlog.cli.formats.codex.rollouts import TITLES, codex_home, file_id
 from foldlog.cli.formats.jsonl_source import Reading
 from foldlog.cli.formats.report import LineNote
-from foldlog.cli.formats.source_files import is_inside
+from foldlog.cli.formats.source_files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,7 +156,7 @@ def _placed(record: Record, name: str) -> Record:
 
 
 def _opened(path: Path, name: str) -> File:
-    reading = jsonl_source.read(path.read_bytes())
+    reading = jsonl_source.read(read_file(path))
     values = (record.value for record in reading.records if record.value is not None)
     metas = (payload_of(line) for line in values if line.get("type") == "session_meta")
     return File(path, name, reading, next(metas, {}))
@@ -193,10 +193,13 @@ def _parent(meta: dict[str, Json], id: str) -> dict[str, Json] | None:
 def _titles(path: Path) -> dict[str, str]:
     """Return the titles that Codex keeps for its threads, by their ids."""
     root = codex_home(path)
-    file = root / TITLES if root is not None else None
-    if root is None or file is None or not file.is_file() or not is_inside(file, root.resolve()):
+    if root is None:
         return {}
-    lines = [record.value or {} for record in jsonl_source.read(file.read_bytes()).records]
+    try:
+        found = read_file(root / TITLES, root)
+    except OSError:
+        return {}
+    lines = [record.value or {} for record in jsonl_source.read(found).records]
     named = ((line.get("id"), line.get("thread_name")) for line in lines)
     return {
         id: name for id, name in named if isinstance(id, str) and isinstance(name, str) and name

@@ -9,6 +9,7 @@ from foldlog.cli.formats.gemini.replay import Replay
 from foldlog.cli.formats.gemini.sources import is_message, is_metadata
 from foldlog.cli.formats.jsonl_source import Reading, Record, records_of
 from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, rewritten
+from foldlog.cli.formats.source_files import read_file
 from foldlog.eventstore.codec import loads
 from foldlog.eventstore.errors import SourceError
 
@@ -149,6 +150,6 @@ def _named(value: Message, record: Record) -> Message:
 
 def _document(path: Path) -> Json:
     try:
-        return loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        return loads(read_file(path).removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{path} is not JSON: {error}. Is it complete?") from error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.gemini.messages import is_ignored
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import home
+from foldlog.cli.formats.source_files import home, read_file
 from foldlog.projections.wire.blocks import objects
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def folder_of(source: Source) -> str | None:
     """Return the folder of the project that a chat belongs to, as far as it is on disk."""
     for parent in [*source.path.parents][:3]:
         try:
-            name = (parent / ".project_root").read_text(encoding="utf-8", errors="replace")
+            name = read_file(parent / ".project_root", parent).decode("utf-8", "replace")
         except OSError:
             continue
         return name.strip() or None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from foldlog.cli.formats import jsonl_source
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import home, is_inside
+from foldlog.cli.formats.source_files import home, object_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,10 +56,7 @@ def session(path: Path) -> str:
 def state(path: Path) -> dict[str, Json]:
     """Return what the session of a log says of itself; nothing where it says nothing."""
     file = _state_file(path)
-    if file is None or not file.is_file() or not is_inside(file, file.parent.resolve()):
-        return {}
-    value, _ = jsonl_source.decoded(file.read_bytes().decode("utf-8", "surrogateescape"))
-    return value if isinstance(value, dict) else {}
+    return {} if file is None else object_in(file, file.parent)
 
 
 def _state_file(path: Path) -> Path | None:

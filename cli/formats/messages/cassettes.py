@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.jsonl_source import Reading, records_of
+from foldlog.cli.formats.source_files import read_file
 from foldlog.eventstore.errors import SourceError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def read_cassette(path: Path) -> Reading:
     Raises:
         SourceError: It is no YAML, or PyYAML is not installed.
     """
-    document = _loaded(path.read_bytes())
+    document = _loaded(read_file(path))
     listed = document.get("interactions") if isinstance(document, dict) else None
     if not isinstance(listed, list) or "version" not in document:
         return Reading((), True)  # the version is written last

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from foldlog.cli.formats.jsonl_source import decoded
 from foldlog.cli.formats.opencode.chats import Chat, Message, Part, in_order, object_of, text_of
-from foldlog.cli.formats.source_files import is_inside
+from foldlog.cli.formats.source_files import is_inside, read_file
 from foldlog.projections.wire.blocks import objects
 
 if TYPE_CHECKING:
@@ -189,8 +189,10 @@ def from_storage(session: Path) -> Chat:
 
 
 def _object_in(chat: Chat, file: Path) -> Object | None:
-    text = file.read_bytes().decode("utf-8", "surrogateescape")
-    value, reason = decoded(text)
+    try:
+        value, reason = decoded(read_file(file).decode("utf-8", "surrogateescape"))
+    except OSError as error:
+        value, reason = None, error.strerror
     if isinstance(value, dict):
         return value
     chat.unread.append((file.name, reason or "no JSON object"))

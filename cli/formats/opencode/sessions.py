@@ -13,6 +13,7 @@ from foldlog.cli.formats.opencode.chats import object_of, text_of
 from foldlog.cli.formats.opencode.importing import ChatImport
 from foldlog.cli.formats.report import ImportReport, LineNote
 from foldlog.cli.formats.rewritten import Rewritten, digest_of
+from foldlog.cli.formats.source_files import read_file
 from foldlog.eventstore.errors import SourceError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _import_database(source: Source, run: ImportRun) -> Iterator[ImportReport]:
 
 
 def _exported(source: Source) -> Chat:
-    document, reason = decoded(source.path.read_bytes().decode("utf-8", "surrogateescape"))
+    document, reason = decoded(read_file(source.path).decode("utf-8", "surrogateescape"))
     if reason is not None:
         raise SourceError(reason)
     return reading.from_export(document)

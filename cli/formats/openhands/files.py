@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from foldlog.cli.formats import jsonl_source
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import SourceFiles, home
+from foldlog.cli.formats.source_files import SourceFiles, home, object_in, read_file
 
 if TYPE_CHECKING:
     from foldlog.cli.formats.jsonl_source import Reading
@@ -101,20 +101,17 @@ def _has_source(line: Mapping[str, Json]) -> bool:
     return line.get("source") in SOURCES
 
 
-def _is_trajectory(content: bytes) -> bool:
-    is_list = content.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"[")
-    return is_list and all(trait.search(content) for trait in _TRAJECTORY)
+def _is_trajectory(head: bytes) -> bool:
+    is_list = head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"[")
+    return is_list and all(trait.search(head) for trait in _TRAJECTORY)
 
 
 def read_events(conversation: Conversation) -> Reading:
     """Read the files of a conversation's events; ``line`` of a record is the place of its file."""
-    lines = (path.read_bytes().replace(b"\n", b" ") for path in conversation.events)
+    lines = (read_file(path).replace(b"\n", b" ") for path in conversation.events)
     return jsonl_source.read(b"\n".join(lines))
 
 
 def read_state(path: Path | None) -> dict[str, Json]:
     """Return the state of a conversation; empty where there is none that can be read."""
-    if path is None or not path.exists():
-        return {}
-    value, _ = jsonl_source.decoded(path.read_text(encoding="utf-8", errors="surrogateescape"))
-    return value if isinstance(value, dict) else {}
+    return {} if path is None else object_in(path, path.parent)

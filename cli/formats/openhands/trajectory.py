@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from foldlog.cli.formats import jsonl_source, openai_blocks
 from foldlog.cli.formats.jsonl_source import Reading, records_of
 from foldlog.cli.formats.openhands.events import content_of, terminal
+from foldlog.cli.formats.source_files import read_file
 from foldlog.projections.wire.blocks import objects, text
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Object = dict[str, "Json"]
 
 def import_trajectory(source: Source, run: ImportRun) -> ImportReport:
     """Import a trajectory; one that is not whole JSON yet is read next time."""
-    words = source.path.read_bytes().decode("utf-8", "surrogateescape")
+    words = read_file(source.path).decode("utf-8", "surrogateescape")
     value, _ = jsonl_source.decoded(words.lstrip("\ufeff"))
     if not isinstance(value, list):
         return run.report(source, reading=Reading((), True))

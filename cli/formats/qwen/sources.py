@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.source_files import home, is_inside
-from foldlog.eventstore.codec import loads
+from foldlog.cli.formats.source_files import home, object_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,8 +71,4 @@ def is_agent(source: Source) -> bool:
 def meta_of(source: Source) -> dict[str, Any]:
     """Return what is beside a subagent's file; empty without it."""
     path = source.path.with_suffix(".meta.json")
-    try:
-        value = loads(path.read_bytes()) if is_inside(path, path.parent.resolve()) else {}
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    return object_in(path, path.parent)
