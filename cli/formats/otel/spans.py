@@ -26,6 +26,7 @@ from foldlog.cli.formats.otel.messages import (
 )
 from foldlog.eventstore.events import Event, Json
 from foldlog.eventstore.store import Store
+from foldlog.projections.render.call_names import CallNames
 from foldlog.projections.wire.blocks import CALL, blocks, call_id, content_of, kind, objects
 from foldlog.projections.wire.models import provider_of
 
@@ -130,7 +131,8 @@ class _Run:
     def spans(self, until: int | None = None) -> Iterator[Span]:
         """Yield the spans of the run; a fork's are those of what it did itself."""
         events = self._store.read(self._session, until=until)
-        own = [event for event in events if event.session == self._session]
+        names = CallNames()
+        own = [names.event(event) for event in events if event.session == self._session]
         self._take(own)
         yield self._agent(own)
         children = subagents(self._store, self._session)

@@ -213,6 +213,18 @@ def test_an_id_that_two_branches_use_is_two_spans(store: EventStore) -> None:
     assert len(set(ids)) == len(ids) == 5
 
 
+def test_a_call_whose_id_was_used_before_has_its_own_result(store: EventStore) -> None:
+    session = Session(store, "gateway")
+    session.user("Look.")
+    for number in ("1", "2"):
+        session.assistant([call("call_1", "ls")], model=MODEL, id=f"msg_{number}")
+        session.tool_result("call_1", f"{number}.txt")
+    found = spans(store, "gateway", content=True)
+    results = [s["gen_ai.tool.call.result"] for s in found if "gen_ai.tool.call.result" in s]
+    assert [result.strip('"') for result in results] == ["1.txt", "2.txt"]
+    assert len({span["spanId"] for span in found}) == len(found)
+
+
 def test_a_fork_tells_what_it_did_itself(store: EventStore) -> None:
     session = Session(store, FORK)
     session.assistant([{"type": "text", "text": "Here."}], model=MODEL, id="msg_f", usage=USAGE)
