@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Bring sessions in, take them out": {
-        "import": ("importing", "Import transcripts of other programs."),
+        "import": ("importing", "Import sessions of Claude Code, Codex and many others."),
         "watch": ("watch", "Import what agents write, always: as a service of this user."),
         "export": (
             "exporting",

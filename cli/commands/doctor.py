@@ -108,7 +108,8 @@ def _store(store: Store) -> Iterator[Check]:
         events += verdict.events
         if not verdict.ok:
             bad.append(verdict.session or "the store itself")
-    size = f"{sessions:,} sessions, {events:,} events in {store.path}"
+    held = "1 session" if sessions == 1 else f"{sessions:,} sessions"
+    size = f"{held}, {events:,} events in {store.path}"
     if bad:
         yield Check(
             "store", False, f"{size}: not as recorded: {', '.join(bad)}. See `foldlog verify`."
@@ -131,7 +132,7 @@ def _programs(known: set[str]) -> Iterator[Check]:
         sources = [source for root in roots for source in _sources(root, name)]
         missing = [source.path for source in sources if source.file not in known]
         where = ", ".join(map(str, roots))
-        text = f"{_count(len(sources))} in {where}, {_all_or(len(missing))} not in the store."
+        text = f"{_count(len(sources))} in {where}{_of_them(len(sources), len(missing))}."
         yield Check(name, not missing, text + (" Run `foldlog import`." if missing else ""))
         if name == "claude-code":
             yield from _deletions([source.path for source in sources], missing)
@@ -186,8 +187,11 @@ def _count(sources: int) -> str:
     return "1 source" if sources == 1 else f"{sources:,} sources"
 
 
-def _all_or(missing: int) -> str:
-    return f"{missing:,}" if missing else "none"
+def _of_them(sources: int, missing: int) -> str:
+    """Return how many of the sources are not in the store."""
+    if missing:
+        return f", {missing:,} not in the store"
+    return ", all in the store" if sources else ""
 
 
 # -- this machine ----------------------------------------------------------------------------

@@ -228,7 +228,10 @@ def _write(export: _Export, name: str, output: str | None, *, force: bool) -> No
 
 def _folder(output: str | None) -> Path:
     if output is None or output == "-" or Path(output).is_file():
-        raise click.UsageError("without SESSION, name a folder for the pages: -o FOLDER.")
+        raise click.UsageError(
+            "without SESSION, name a folder for all of them: --to html -o FOLDER. "
+            "`last` is the session used last."
+        )
     return Path(output)
 
 

@@ -50,13 +50,13 @@ _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([A-Za-z0-9_-]+)"')
 def import_command(
     where: str | None, paths: tuple[Path, ...], format: str, dry_run: bool, watch: bool, json: bool
 ) -> int:
-    """Import transcripts of other programs.
+    """Import sessions of Claude Code, Codex and many others.
 
     PATH is a file, a folder, or - for stdin; without one, the places where known programs keep
     their sessions, or where the program that --format names does. Run again, it adds only what is
-    new. A line that cannot be read is kept as it
-    is and reported, and a file that cannot be read does not keep the others from being imported;
-    the exit code is then 1. A torn last line is read next time.
+    new. A line that cannot be read is kept as it is and reported, and a file that cannot be read
+    does not keep the others from being imported; the exit code is then 1. A torn last line is read
+    next time.
     """
     if watch and any(map(_is_stream, paths)):
         raise click.UsageError("stdin and pipes cannot be watched.")
@@ -71,6 +71,8 @@ def import_command(
         found = _all_at_once(importer, places, json=json)
         if not json:
             print_lines(import_text.lines(places, found))
+            if not paths and not watch and not dry_run and on_terminal():
+                note("See them with `foldlog sessions`, or in a browser with `foldlog serve`.")
         if watch:
             _watch(importer, watcher, json=json)
     return DAMAGED if any(report.rejected for report in found) else 0
@@ -97,7 +99,10 @@ def _known_places(format: str, *, watch: bool) -> Places:
     places = formats.default_places(format)
     if not watch and not any(place.path.exists() for place in places):
         where = "" if format == formats.AUTO else f" of {format}"
-        raise SourceError(f"no sessions{where} are in the known places. Name a file or a folder.")
+        raise SourceError(
+            f"no sessions{where} are in the known places. Name a file or a folder; "
+            "`foldlog import --help` lists the formats."
+        )
     return places
 
 

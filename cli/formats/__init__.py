@@ -8,10 +8,16 @@ registry       which formats there are                   session_log   one sessi
 source_files   the files at a path, and how each begins                into the store
 import_run     many sources into one store               report        the outcome of a file
 watching       sources that change                       testing       tests for every importer
-openai_blocks  OpenAI's items and messages → blocks      shown_events  what a source shows now
-foreign_database  another program's SQLite database      database_copy  as it was at one moment
-conversation   a view as turns, for exporters            losses        what is not carried
-to_openai      turns as OpenAI's APIs have them          portable      blocks → texts and media
+openai_blocks  OpenAI's items and messages → blocks      gemini_blocks   Gemini's contents → blocks
+foreign_database  another program's SQLite database      database_copy   as it was at one moment
+conversation   a view as turns, for exporters            losses          what is not carried
+to_openai      turns as OpenAI's APIs have them          portable        blocks → texts and media
+
+Three helpers bring the head to what a source shows now, for three kinds of sources:
+
+shown_events   a log that appends, and says itself where it goes back, forks or replaces
+message_list   messages without ids, in a list that the program cuts and rewrites
+rewritten      rows of a database, which have ids and are changed or deleted
 """
 
 from __future__ import annotations

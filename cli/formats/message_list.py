@@ -1,7 +1,9 @@
-"""Lists of messages that a program keeps: grown, cut and rewritten, and what the head shows of it.
+"""Sources that are a list of messages: grown, cut and rewritten, without saying what was replaced.
 
 A message becomes *pieces*, one for each event. A piece is named by what it says: in a list that was
-rewritten, what is still there is known again, and only what is new is written.
+rewritten, what is still there is known again, and only what is new is written. A new summary is
+shown for what the list lost with it. For a log that says itself where it goes back, see
+``shown_events``; for rows that have ids, ``rewritten``.
 """
 
 from __future__ import annotations
@@ -56,13 +58,6 @@ class Piece(NamedTuple):
 def is_copy(source: Source, origin: dict[str, Json] | None) -> bool:
     """Return whether a session that is in the store came from another file."""
     return origin is not None and Path(str(origin.get("file"))).resolve() != source.path.resolve()
-
-
-def rewritten(gone: int) -> list[LineNote]:
-    """Return a notice, if a file that is rewritten whole lost events."""
-    if not gone:
-        return []
-    return [LineNote(0, f"the file was rewritten: {gone} events are no longer in it")]
 
 
 def digest_of(value: Json) -> str:

@@ -13,7 +13,7 @@ Progress = Callable[[Path, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class LineNote:
-    """Something about one line (counted from 1) of a file."""
+    """Something about one line of a file, counted from 1; 0 is the file as a whole."""
 
     line: int
     reason: str
@@ -50,3 +50,11 @@ class ImportReport:
 
 def _notes(notes: tuple[LineNote, ...]) -> list[dict[str, Any]]:
     return [asdict(note) for note in notes]
+
+
+def taken_back(events: int) -> list[LineNote]:
+    """Return the notice about recorded events that a source no longer holds, if there are any."""
+    if not events:
+        return []
+    which = "1 recorded event is" if events == 1 else f"{events:,} recorded events are"
+    return [LineNote(0, f"{which} no longer in it: kept in the log, and not shown")]

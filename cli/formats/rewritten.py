@@ -1,7 +1,9 @@
-"""Sources that are rewritten, such as databases: what they hold now is shown, the rest is kept.
+"""Sources that are databases: what their rows hold now is shown, the rest is kept.
 
 A row that was changed or deleted stays in the log as it was. The head moves to where the
-conversation is what the source holds now, which is a rewind where it took something back.
+conversation is what the source holds now, which is a rewind where it took something back. Rows have
+ids, and an importer writes all of them each time. For messages without ids, whose list is cut and
+rewritten, see ``message_list``; for a log that says itself where it goes back, ``shown_events``.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from foldlog.cli.formats.report import LineNote
+from foldlog.cli.formats.report import taken_back
 from foldlog.cli.formats.session_log import ON_LINEAGE, START
 from foldlog.eventstore.codec import dumps
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from foldlog.cli.formats.import_run import ImportRun
     from foldlog.cli.formats.protocols import Source
+    from foldlog.cli.formats.report import LineNote
     from foldlog.eventstore.events import Event, Json
 
 DIGEST_DIGITS = 16
@@ -26,7 +29,7 @@ DIGEST_DIGITS = 16
 
 
 class Rewritten:
-    """One session of a source that is rewritten.
+    """One session of a source whose rows change.
 
     Write all that the source holds in the order of the conversation, then ``finish``. A copy of the
     source, such as an export or a backup, adds what is new and takes nothing back.
@@ -122,8 +125,7 @@ class Rewritten:
         if is_behind:
             return []
         self.log.show(self.shown)
-        gone = len({*self._lines} - {*self.shown})
-        return [LineNote(0, _taken_back(gone))] if gone else []
+        return taken_back(len({*self._lines} - {*self.shown}))
 
     def _go_to(self, *, aside: bool) -> None:
         """Move the head to where the next event belongs, if it is not there."""
@@ -151,8 +153,3 @@ def _sorted(value: Json) -> Json:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value
-
-
-def _taken_back(events: int) -> str:
-    which = "1 recorded event is" if events == 1 else f"{events} recorded events are"
-    return f"{which} no longer in it: kept in the log, and not shown"

@@ -1,4 +1,8 @@
-"""What a source shows of its session, in its order, while it is written to the log."""
+"""Sources that append: a log of everything, which says itself where it goes back or forks.
+
+The importer knows at each line which events count from there on. For messages whose list the
+program cuts and rewrites, see ``message_list``; for rows of a database, ``rewritten``.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,10 @@ if TYPE_CHECKING:
     from foldlog.cli.formats.jsonl_source import Record
     from foldlog.cli.formats.session_log import SessionLog
     from foldlog.eventstore.events import Json
+
+
+GONE = "recorded lines are no longer in it: kept in the log, and not shown"
+"""The notice of a file that was rewritten, with another end than the one that is recorded."""
 
 
 class ShownEvents:

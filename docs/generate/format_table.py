@@ -7,11 +7,19 @@ is what its tests show.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from docs.generate.markdown import table
 from foldlog.cli.formats.registry import BUILT_IN_EXPORTERS, BUILT_IN_IMPORTERS
 
 YES, NO = "yes", "–"
+
+DOCS = Path(__file__).parent.parent
+
+OWN = "#foldlogs-own-json-lines"
+
+PAGES = {"claude-code": "claude-code.md", "html": "html.md", "foldlog": OWN, "jsonl": OWN}
+"""The pages of formats that are not at ``formats/NAME.md``; or the part of the page itself."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +279,7 @@ def format_table() -> None:
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        f"`{row.name}`",
+        _name(row.name),
         row.program,
         YES if row.name in BUILT_IN_IMPORTERS else NO,
         YES if row.name in BUILT_IN_EXPORTERS else NO,
@@ -282,3 +290,10 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.usage,
         row.verified,
     )
+
+
+def _name(format: str) -> str:
+    """Return the name of a format, with a link where it has a page."""
+    page = PAGES.get(format, f"formats/{format}.md")
+    is_there = page.startswith("#") or (DOCS / page).exists()
+    return f"[`{format}`]({page})" if is_there else f"`{format}`"

@@ -89,7 +89,7 @@ def test_all_is_well_after_an_import(doctor: Doctor) -> None:
     code, found = doctor()
     assert code == 0, found
     assert all(ok for ok, _ in found.values())
-    assert "none not in the store" in found["claude-code"][1]
+    assert "all in the store" in found["claude-code"][1]
     assert "every hash is right" in found["store"][1]
 
 
@@ -161,6 +161,6 @@ def test_what_any_program_keeps_is_found_imported_and_known(doctor: Doctor, home
     assert run("import") == 0
     code, found = doctor()
     assert code == 0, found
-    assert all("none not in the store" in found[name][1] for name in KEPT)
+    assert all("all in the store" in found[name][1] for name in KEPT)
     again = CliRunner().invoke(foldlog, ["import"])
     assert again.stdout.count("nothing new") == len({"claude-code", *KEPT})

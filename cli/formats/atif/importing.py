@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from foldlog.cli.formats import jsonl_source, openai_blocks
 from foldlog.cli.formats.jsonl_source import Reading, records_of
-from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_copy, rewritten
+from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_copy
 from foldlog.cli.formats.protocols import Source
-from foldlog.cli.formats.report import LineNote
+from foldlog.cli.formats.report import LineNote, taken_back
 from foldlog.cli.formats.session_log import START
 from foldlog.cli.formats.source_files import is_inside, read_file
 from foldlog.projections.wire.blocks import objects, text
@@ -129,7 +129,7 @@ class _Trajectory:
         self._log.write("atif.trajectory", rest, f"trajectory/{digest_of(rest)}", of=START)
         held = MessageList(self._log, from_head=True)
         gone = held.replace(list(self._pieces()))
-        notices = held.finish(is_copy=self._is_copy) or rewritten(gone)
+        notices = held.finish(is_copy=self._is_copy) or taken_back(gone)
         reading = Reading(self._records, False)
         yield self._run.report(self._source, self._log, reading=reading, notices=notices)
         started = _started(self._records)

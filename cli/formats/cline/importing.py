@@ -8,7 +8,8 @@ from foldlog.cli.formats.cline.lists import effective, projected
 from foldlog.cli.formats.cline.messages import Pieces, is_summary
 from foldlog.cli.formats.cline.sources import TASK, beside, document, name_of
 from foldlog.cli.formats.jsonl_source import Reading, Record, records_of
-from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_copy, rewritten
+from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, is_copy
+from foldlog.cli.formats.report import taken_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +93,7 @@ class Chat:
         title = self._named()
         if title is not None:
             self.log.rename(title, self._title)
-        notices = held.finish(is_copy=self._is_copy) or rewritten(gone)
+        notices = held.finish(is_copy=self._is_copy) or taken_back(gone)
         return run.report(self._source, self.log, reading=Reading(records, False), notices=notices)
 
     def _bring(self, held: MessageList, records: list[Record]) -> int:

@@ -15,7 +15,7 @@ from foldlog.cli.formats.codex.compaction import Compaction, Contents
 from foldlog.cli.formats.codex.replies import Replies
 from foldlog.cli.formats.codex.rollouts import Rollout
 from foldlog.cli.formats.report import LineNote
-from foldlog.cli.formats.shown_events import ShownEvents
+from foldlog.cli.formats.shown_events import GONE, ShownEvents
 from foldlog.eventstore.codec import dumps
 from foldlog.projections.view.lineage import is_version
 from foldlog.projections.wire.blocks import CALL, kind, objects
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 ABORTED = "aborted"
 """What Codex sends as the output of a call that has none (its public source, November 2026)."""
-
-GONE = "lines that were there before are gone; they are kept, and the head is where the file is"
 
 CONTEXT = frozenset({"attachment.added", "message.system"})
 """What a rollback takes along, where it comes right before the prompt that is taken back."""

@@ -8,7 +8,8 @@ from foldlog.cli.formats.gemini.chat import Chat
 from foldlog.cli.formats.gemini.replay import Replay
 from foldlog.cli.formats.gemini.sources import is_message, is_metadata
 from foldlog.cli.formats.jsonl_source import Reading, Record, records_of
-from foldlog.cli.formats.message_list import MessageList, Piece, digest_of, rewritten
+from foldlog.cli.formats.message_list import MessageList, Piece, digest_of
+from foldlog.cli.formats.report import taken_back
 from foldlog.cli.formats.source_files import read_file
 from foldlog.eventstore.codec import loads
 from foldlog.eventstore.errors import SourceError
@@ -124,7 +125,7 @@ def _import_document(source: Source, run: ImportRun) -> ImportReport:
     held = MessageList(chat.log, from_head=True)
     gone = held.replace(_pieces(chat, records))
     chat.rename(metadata)
-    notices = held.finish(is_copy=chat.is_copy) or rewritten(gone)
+    notices = held.finish(is_copy=chat.is_copy) or taken_back(gone)
     return run.report(source, chat.log, reading=Reading(records, False), notices=notices)
 
 

@@ -15,7 +15,7 @@ from foldlog.cli.formats.jsonl_source import KEY_DIGITS, Reading
 from foldlog.cli.formats.kimi import branches, files, messages
 from foldlog.cli.formats.kimi.compaction import RESULT, Compaction, Context, Said
 from foldlog.cli.formats.report import LineNote
-from foldlog.cli.formats.shown_events import ShownEvents
+from foldlog.cli.formats.shown_events import GONE, ShownEvents
 from foldlog.eventstore.codec import dumps
 from foldlog.projections.wire.blocks import objects
 
@@ -37,8 +37,6 @@ INTERRUPTED = (
 """What Kimi Code sends as the output of a call that was interrupted (2.1.0)."""
 
 STOP_REASONS = {"max_tokens": "max_tokens", "tool_use": "tool_use", "end_turn": "end_turn"}
-
-GONE = "lines that were there before are gone; they are kept, and the head is where the file is"
 
 
 class WireImport:

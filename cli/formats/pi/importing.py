@@ -15,7 +15,7 @@ from foldlog.cli.formats.pi import entries
 from foldlog.cli.formats.pi.prompt import Prompt
 from foldlog.cli.formats.pi.tree import Node, events_of, is_sent, kept_from
 from foldlog.cli.formats.report import LineNote
-from foldlog.cli.formats.shown_events import ShownEvents
+from foldlog.cli.formats.shown_events import GONE, ShownEvents
 from foldlog.projections.wire.blocks import kind, objects, plain_text
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ START = 1
 
 GOES_ON = frozenset({"message.user", "message.assistant", "attachment.added", "request.failed"})
 """What closes the calls before it that have no result."""
-
-GONE = "entries that were there before are gone; they are kept, and the head is where the file is"
 
 
 class TreeImport:

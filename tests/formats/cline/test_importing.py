@@ -143,7 +143,7 @@ def test_messages_that_were_taken_back_stay_in_the_log(store: EventStore, tmp_pa
     write(tmp_path, user("1", "one"), reply("4", "other"))
     (report,) = import_path(store, path)
     assert texts(store) == ["one", "other"]
-    assert "2 events are no longer in it" in report.notices[0].reason
+    assert "2 recorded events are no longer in it" in report.notices[0].reason
     assert len(list(store.read("abc", types=["message.user"]))) == 2
 
 

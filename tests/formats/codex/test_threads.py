@@ -190,7 +190,7 @@ def test_a_file_that_was_cut_and_went_on_moves_the_head(tmp_path: Path) -> None:
     store, _ = imported(path)
     talk(1).message("user", "another way").write(tmp_path)
     _, (report,) = imported(path, store)
-    assert "lines that were there before are gone" in report.notices[0].reason
+    assert "no longer in it" in report.notices[0].reason
     assert texts(store, "t-1")[1:] == ["prompt 1", "reply 1", "another way"]
 
 

@@ -188,7 +188,7 @@ def test_a_document_that_was_rewritten_is_shown_as_it_is_now(
     document(path, user("1", "one"), reply("2", "other"))
     (report,) = import_path(store, path)
     assert [note.reason for note in report.notices] == [
-        "the file was rewritten: 2 events are no longer in it"
+        "2 recorded events are no longer in it: kept in the log, and not shown"
     ]
     assert texts(store) == ["one", "other"]
     (again,) = import_path(store, path)
