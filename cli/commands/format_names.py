@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
 
 import click
@@ -19,18 +19,23 @@ class FormatName(click.ParamType[str]):
     Args:
         registry: The formats that may be named.
         more: Other names that may be given.
+        aliases: Further names of formats: one program's files may be known by several.
     """
 
     name = "format"
 
-    def __init__(self, registry: Collection[str], *more: str) -> None:
+    def __init__(
+        self, registry: Collection[str], *more: str, aliases: Mapping[str, str] | None = None
+    ) -> None:
         self._registry = registry
         self._more = more
+        self._aliases = aliases or {}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in self._more and value not in self._registry:
-            self._refuse(value, param, ctx)
-        return str(value)
+        name = str(self._aliases.get(value, value))
+        if name not in self._more and name not in self._registry:
+            self._refuse(name, param, ctx)
+        return name
 
     def _refuse(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
@@ -38,14 +43,16 @@ class FormatName(click.ParamType[str]):
         why = formats.problems().get(value)
         if why is not None:
             self.fail(f"the format {value!r} cannot be used: {why}.", param, ctx)
-        known = ", ".join([*self._more, *self._registry])
+        known = ", ".join(self._names())
         self.fail(f"unknown format {value!r}; choose from {known}.", param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        names = [*self._more, *self._registry]
-        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+
+    def _names(self) -> list[str]:
+        return [*self._more, *self._registry, *self._aliases]
 
 
 class HelpWithFormats(click.Command):

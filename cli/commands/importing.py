@@ -15,6 +15,7 @@ import click
 from foldlog.cli import formats, import_text
 from foldlog.cli.commands.format_names import FormatName, HelpWithFormats, note_problems
 from foldlog.cli.formats import ImportReport, Place, Progress
+from foldlog.cli.formats.registry import IMPORTER_ALIASES
 from foldlog.cli.formats.watching import Watcher
 from foldlog.cli.options import json_option
 from foldlog.cli.output import note, on_terminal, print_json, print_lines
@@ -37,7 +38,7 @@ _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([A-Za-z0-9_-]+)"')
 @click.argument("paths", nargs=-1, type=Path, metavar="[PATH]…")
 @click.option(
     "--format",
-    type=FormatName(formats.IMPORTERS, formats.AUTO),
+    type=FormatName(formats.IMPORTERS, formats.AUTO, aliases=IMPORTER_ALIASES),
     metavar="NAME",
     default=formats.AUTO,
     show_default=True,

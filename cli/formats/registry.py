@@ -45,6 +45,9 @@ BUILT_IN_IMPORTERS = {
 }
 """The module of each importer in this package. Detection asks them in this order."""
 
+IMPORTER_ALIASES = {"claude-web": "claude-code"}
+"""Further names of importers on the command line: sessions on the web have the same lines."""
+
 BUILT_IN_EXPORTERS = {
     "markdown": "markdown",
     "html": "html",

@@ -214,6 +214,13 @@ def test_named_with_its_format_a_file_is_imported_whatever_it_holds(tmp_path: Pa
     assert (report["session"], report["rejected"][0]["line"]) == ("notes", 1)
 
 
+def test_sessions_on_the_web_have_a_name_of_their_own(tmp_path: Path) -> None:
+    web = tmp_path / "web.json"
+    web.write_text(json.dumps({"loglines": [loads(line) for line in lines(3)]}))
+    (report,) = reports(run(tmp_path, web, "--format", "claude-web", "--json"))
+    assert (report["format"], report["new"] > 3) == ("claude-code", True)
+
+
 def test_the_transcript_comes_back_line_by_line(tmp_path: Path, source: Path) -> None:
     run(tmp_path, source)
     command = ["--db", str(tmp_path / "store.db"), "export", ID, "--to", "claude-code"]
