@@ -187,7 +187,7 @@ def _unreadable(data: dict[str, Json]) -> str:
 
 
 def _started(data: dict[str, Json]) -> str:
-    """Its title, where it works, who recorded it, whose child it is: what is known of that."""
+    """Return its title, folder, recorder and parent, as far as they are known."""
     origin, parent = _object(data.get("origin")), _object(data.get("parent"))
     by = origin.get("program") or origin.get("harness") or origin.get("importer")
     of = f"{parent.get('kind')} of {parent.get('session')}"
@@ -236,7 +236,7 @@ def _decided(data: dict[str, Json]) -> str:
 
 
 def _named(*keys: str) -> Callable[[dict[str, Json]], str]:
-    """Nothing but the values of these keys."""
+    """Return a function that gives the values of these keys, and nothing else."""
     return lambda data: " ".join(str(data[key]) for key in keys if data.get(key) is not None)
 
 

@@ -126,7 +126,7 @@ def _rows(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> Iterator[tu
 
 
 def _go_on() -> int:
-    """Called between steps of SQLite's machine, so that Python can take up a Ctrl-C."""
+    """Let SQLite go on; between its steps, Python can take up a Ctrl-C."""
     return 0
 
 

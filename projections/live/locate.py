@@ -4,7 +4,7 @@
 
 The first that the list knows to its end is the place. Where there is none, the list may be one of
 these that the harness edited. Else the place is the one that the list knows most of: what the log
-holds behind it is left behind.
+holds after it is left behind.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class HarnessEdit:
         self._said[what] = self._said.get(what, 0) + len(gap.missing)
 
     def _kept_versions(self) -> Iterator[int]:
-        """Versions that no range may cover: all that is seen, but for what is missing."""
+        """Yield versions that no range may cover: all that is seen, but for what is missing."""
         for node in self._found.log:
             if not node.covered and not node.entries[0].stands_in:
                 yield from (v for v in node.versions if v not in self._missing)
@@ -103,7 +103,7 @@ class HarnessEdit:
         ]
 
     def _merged(self, gone: Iterable[Range]) -> list[Range]:
-        """Ranges made one where nothing that is seen stands between them."""
+        """Return ranges, joined where nothing that is seen is between them."""
         ranges: list[Range] = []
         for first, last in sorted(gone):
             if ranges and not self._keeps(ranges[-1][1], first):

@@ -137,7 +137,7 @@ def _stretch(text: str, found: Shares) -> None:
 
 
 def _ascii(text: str, found: Shares) -> None:
-    """Runs without a blank are dense if they look random; the rest is prose, code or data."""
+    """Add a text: runs without a blank are dense if they look random; the rest is prose or code."""
     dense = sum(len(run) for run in _LONG_RUN.findall(text) if _is_dense(run))
     rest = len(text) - dense
     if dense:
