@@ -114,8 +114,8 @@ def _put(handoff: Handoff, content: list[bytes], dry_run: bool) -> None:
         ClickException: Another file is there.
     """
     path = handoff.path
-    if path.exists():
-        if path.read_bytes() == b"".join(content):
+    if os.path.lexists(path):  # a link to nothing would lead elsewhere
+        if path.is_file() and path.read_bytes() == b"".join(content):
             return
         raise click.ClickException(
             f"{path} exists and is another file: the program went on with it. Resume it with"

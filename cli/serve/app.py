@@ -80,19 +80,18 @@ def _endpoint(page: Page, viewer: Viewer) -> Callable[[Request], Response]:
     """Return what answers a request in a thread of its own, with a store that it alone uses."""
 
     def endpoint(request: Request) -> Response:
-        with viewer.readers.reading() as reader:
-            form = viewer.keys.form if viewer.write else None
-            desk = Desk(reader, viewer.place, viewer.readers.keeping, form)
-            try:
-                return page(request, desk)
-            except (SessionNotFound, VersionNotFound) as error:
-                return problem(request, str(error), HTTPStatus.NOT_FOUND)
-            except InvalidView as error:
-                last = (error.version or 1) - 1
-                sound = address("sessions", request.path_params.get("session", ""), at=last)
-                return problem(request, str(error), HTTPStatus.CONFLICT, sound)
-            except FoldlogError as error:
-                return problem(request, str(error), HTTPStatus.CONFLICT)
+        form = viewer.keys.form if viewer.write else None
+        try:
+            with viewer.readers.reading() as reader:
+                return page(request, Desk(reader, viewer.place, viewer.readers.keeping, form))
+        except (SessionNotFound, VersionNotFound) as error:
+            return problem(request, str(error), HTTPStatus.NOT_FOUND)
+        except InvalidView as error:
+            last = (error.version or 1) - 1
+            sound = address("sessions", request.path_params.get("session", ""), at=last)
+            return problem(request, str(error), HTTPStatus.CONFLICT, sound)
+        except FoldlogError as error:
+            return problem(request, str(error), HTTPStatus.CONFLICT)
 
     return endpoint
 

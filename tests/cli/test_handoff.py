@@ -114,6 +114,17 @@ def test_a_file_with_which_the_program_went_on_is_never_replaced(
 
 
 @pytest.mark.parametrize("program", PLACES)
+def test_a_link_in_its_place_is_not_followed(
+    hand: Hand, run: Run, home: Path, program: str
+) -> None:
+    path = Path(hand(program)["path"])
+    path.unlink()
+    path.symlink_to(home / "elsewhere")
+    assert run("handoff", DEMO, "--to", program).exit_code == 2
+    assert not (home / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("program", PLACES)
 def test_a_dry_run_and_print_write_nothing(hand: Hand, run: Run, home: Path, program: str) -> None:
     assert not Path(hand(program, "--dry-run")["path"]).exists()
     shown = run("handoff", DEMO, "--to", program, "--print")

@@ -30,6 +30,14 @@ class TestStores:
             assert "Nothing is recorded yet" in site.page("/")
             assert "No request was counted" in site.ask("/figures", HX_Target="figures").text
 
+    def test_one_that_is_removed_is_named(self, path: Path) -> None:
+        EventStore(path).close()
+        with serving(path) as site:
+            path.unlink()
+            answer = site.ask("/sessions/s")
+        assert answer.status == 409
+        assert f"there is no store at {path}" in answer.text
+
     def test_a_session_may_have_any_name(self, path: Path) -> None:
         with EventStore(path) as store:
             for name in NAMES:
