@@ -133,10 +133,10 @@ def _answer(handoff: Handoff, told: Conversation, dry_run: bool, json: bool) -> 
         made: dict[str, Any] = {"path": str(handoff.path), "command": command}
         print_json([{**made, "written": not dry_run, "not_carried": told.losses.to_json()}])
         return
-    say(f"{'Would write' if dry_run else 'Written'}: {handoff.path}")
-    say(f"Go on with: {command}")
     if not Path(cwd).is_dir():
         note(f"{cwd} is no folder here. Choose one with --cwd.")
+    say(f"{'Would write' if dry_run else 'Written'}: {handoff.path}")
+    say(f"Go on with: {command}")
 
 
 def _enter(cwd: str) -> tuple[tuple[str, ...], ...]:
