@@ -21,6 +21,7 @@ SAMPLE = Path(__file__).parents[1] / "fixtures" / "foldlog" / "session.jsonl"
 class TestConformance(ImporterTests):
     format = "foldlog"
     samples: ClassVar = (Sample(SAMPLE, {"message.user": 2, "message.assistant": 2}),)
+    is_chained = True
 
     def test_what_others_append_meanwhile_does_no_harm(
         self, copy: Path, sample: Sample, tmp_path: Path

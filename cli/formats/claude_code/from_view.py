@@ -14,13 +14,16 @@ from uuid import UUID, uuid5
 
 from foldlog.cli.formats.claude_code.writing import NAMESPACE, VERSION, session_id
 from foldlog.cli.formats.conversation import Conversation, Turn
-from foldlog.cli.formats.portable import Portable, Text, portable, result_content
+from foldlog.cli.formats.portable import Portable, Text, portable
 from foldlog.eventstore.clock import text as iso
 from foldlog.eventstore.codec import dumps
 from foldlog.eventstore.events import Json
-from foldlog.projections.wire.blocks import CALL, THINKING, call_id, kind
+from foldlog.projections.wire.blocks import CALL, THINKING, blocks, call_id, content_of, kind
 
 Line = dict[str, Any]
+
+SENT = frozenset({"text", "image", "document"})
+"""The blocks of messages that are as they are in any request."""
 
 
 def lines_of(conversation: Conversation) -> Iterator[bytes]:
@@ -61,7 +64,7 @@ class _Chain:
             yield self._result(turn)
         elif turn.role == "assistant":
             yield from self._reply(turn)
-        elif content := self._content(portable(turn.blocks, self._losses)):
+        elif content := self._content(turn.blocks):
             typed = turn.kind == "message" and turn.role == "user"
             said = {"message": {"role": "user", "content": content}}
             yield self._line(turn, "user", **said, **({} if typed else {"isMeta": True}))
@@ -69,7 +72,7 @@ class _Chain:
     def _result(self, turn: Turn) -> Line:
         id = str(call_id(turn.result))
         block: Line = {"tool_use_id": id, "type": "tool_result"}
-        block["content"] = self._content(result_content(turn.result, self._losses))
+        block["content"] = self._content(blocks(content_of(turn.result.get("content"))))
         if turn.result.get("is_error"):
             block["is_error"] = True
         call = self._calls.get(id)
@@ -100,10 +103,17 @@ class _Chain:
             if kind(block) == CALL or kind(block) in THINKING:
                 yield block
             else:
-                yield from self._content(portable([block], self._losses))
+                yield from self._content([block])
 
-    def _content(self, parts: Iterable[Portable]) -> list[Json]:
-        return [_block(part) for part in parts]
+    def _content(self, content: Iterable[Json]) -> list[Json]:
+        """Return the blocks that any program may send to the API; others as what they say."""
+        found: list[Json] = []
+        for block in content:
+            if kind(block) in SENT:
+                found.append(block)
+            else:
+                found += map(_block, portable([block], self._losses))
+        return found
 
     def _line(self, turn: Turn, type_: str, **fields: Any) -> Line:
         uuid = str(uuid5(NAMESPACE, f"{self._told.id}/view/{next(self._numbers)}"))
