@@ -19,10 +19,10 @@ SIZE = 4_000_000
 
 
 def ours(corpus: Path, folder: Path) -> Facts:
-    from foldlog.cli.formats import import_path, load
+    from foldlog.cli.formats import IMPORTERS, import_path
     from foldlog.eventstore import EventStore
 
-    load("claude-code")
+    IMPORTERS.load("claude-code")
     with Watch() as took, EventStore(folder / "foldlog.db") as store:
         events = sum(report.new for report in import_path(store, corpus))
     return {"seconds": took.seconds, "lines": events}
